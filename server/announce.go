@@ -37,8 +37,9 @@ type announcements struct {
 // it is full, a listener is logged at once, without file and line.
 const maxUnboundQueue = 256
 
-// newAnnouncements returns announcements that have logged nothing yet. The board shown finds the field with the
-// port of a listener, and folder its file and line. folder may be nil; then the log has no file and line.
+// newAnnouncements returns announcements that have logged nothing yet. The board (shown) gives the field with the
+// port of a listener. The parameter folder gives the file and line of that field; if it is nil, log lines have no
+// file and line.
 func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
 	return &announcements{
 		log: log, board: shown, folder: folder,
@@ -47,8 +48,8 @@ func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folde
 	}
 }
 
-// unboundListener is an Envoy listener whose address cannot be bound. words is the text of the Envoys' errors
-// (board.Verdict.Unbound).
+// unboundListener is an Envoy listener whose address cannot be bound. The field words is the text of the Envoys'
+// errors (board.Verdict.Unbound).
 type unboundListener struct {
 	gateway, words string
 	port           manifest.Field // the port of the first Gateway listener there; zero if none is known
@@ -66,10 +67,10 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	}
 }
 
-// announce logs what is new in the verdict v on a Gateway. It queues each newly unbound listener for tellBinds.
-// If the Gateway is programmed, announce logs each listener that is bound again. If the Gateway is programmed
-// and all its listeners are bound, announce logs the Gateway's addresses, unless it logged the same addresses
-// last.
+// announce logs what is new in v, the verdict on whether a Gateway is programmed. It queues each listener whose
+// address newly cannot be bound, for tellBinds to log. If the Gateway is programmed, announce logs each listener
+// that is bound again. If in addition all listeners are bound, announce logs the Gateway's addresses, unless it
+// logged the same addresses last.
 func (a *announcements) announce(gateway string, v board.Verdict) {
 	told := a.unbound[gateway]
 	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {
@@ -99,7 +100,7 @@ func (a *announcements) announce(gateway string, v board.Verdict) {
 	}
 }
 
-// maxListens bounds how many addresses of a Gateway a log line has.
+// maxListens is how many addresses of a Gateway a log line lists at most.
 const maxListens = 8
 
 // listens returns the addresses of a Gateway, joined by commas: "127.0.0.1:8080, 127.0.0.1:8443". After
@@ -121,7 +122,8 @@ func (a *announcements) listens(gateway string) string {
 	return strings.Join(all, ", ")
 }
 
-// enqueue queues u for tellBinds. If the queue is full, it logs u at once, without file and line.
+// enqueue queues a listener whose address cannot be bound (u), for tellBinds to log. If the queue is full,
+// enqueue logs the listener at once, without file and line.
 func (a *announcements) enqueue(u unboundListener) {
 	select {
 	case a.queue <- u:
@@ -148,8 +150,8 @@ func (a *announcements) tellBinds(ctx context.Context) {
 	}
 }
 
-// logUnbound logs a listener whose address cannot be bound, with what to do. If place has no line, the log
-// names the field alone.
+// logUnbound logs a listener whose address cannot be bound, with what to do. If the parameter place has no line,
+// the log line has only the path of the field with the port.
 func (a *announcements) logUnbound(u unboundListener, place store.Place) {
 	field := strings.TrimPrefix(u.port.Path, "spec.")
 	if place.Line > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blame is a reason not to promote a revision: a canary rejected one of its resources, or a part of that
-// resource (xds.Part).
+// blame is a reason not to promote a revision: a canary rejected one of its resources, or a part of that resource
+// (xds.Part: for example a route of a route table).
 type blame struct {
 	node      string
 	typ, name string    // type and name of the resource
@@ -26,8 +26,8 @@ func compareBlames(a, b *blame) int {
 	return cmp.Or(strings.Compare(a.what(), b.what()), strings.Compare(a.node, b.node), strings.Compare(a.words, b.words))
 }
 
-// what returns the name of the rejected part. If the resource is rejected as a whole, it returns the type and
-// the quoted name of the resource.
+// what returns the name of the rejected part of a resource. If the whole resource is rejected, the method returns
+// the type and the quoted name of the resource.
 func (b *blame) what() string {
 	if b.part != nil {
 		return b.part.String()
@@ -35,10 +35,11 @@ func (b *blame) what() string {
 	return fmt.Sprintf("%s %q", xds.ShortType(b.typ), b.name)
 }
 
-// blamesOf returns what the canary st rejects of the revision that is not promoted yet. It leaves out parts
-// that the promoted revision already has unchanged, and parts that the Envoy is only too old for. To compare,
-// it needs the hashes of the promoted parts. If they are not computed yet, the result has the rejected part,
-// and unread has the work that computes them: the caller does that work and calls again.
+// blamesOf returns what the canary st rejects of the revision that is not promoted yet. It leaves out parts (such
+// as routes) that the promoted revision already has unchanged, and parts that the Envoy is only too old for. The
+// comparison needs the hashes of the promoted parts. If some are not computed yet, the result has the rejected
+// part all the same, and unread has the work that computes the hashes: the caller does that work and calls
+// blamesOf again.
 func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []reading) {
 	node := cmp.Or(st.node, st.peer)
 	for r := range st.Rejections() {
@@ -65,9 +66,9 @@ func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []read
 	return blames, unread
 }
 
-// frozenFor returns the verdict that freezes the newest revision of a fleet because canaries rejected parts of
-// it. blames has what they rejected; it is sorted, and has at least one element. The message quotes the first,
-// and counts the others.
+// frozenFor returns the verdict that freezes the newest revision of a fleet: the revision is not promoted,
+// because canaries rejected resources of it. The parameter blames has these rejections, sorted, at least one. The
+// message quotes the first, and gives the number of the others.
 func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	first := blames[0]
 	why := fmt.Sprintf("Envoy %q of stage canary rejected %s: %s", first.node, first.what(), strings.TrimSuffix(first.words, "."))

@@ -27,8 +27,8 @@ type core struct {
 	staging    *staging
 }
 
-// overLimit adds the client of a stream that ends because of err to the list of refused clients, and returns
-// err. It does nothing if err is nil.
+// overLimit is called with the error (err) that ends a stream because of a limit. It adds the client of the
+// stream to the list of refused clients, and returns err. If err is nil, it does nothing and returns nil.
 func (c *core) overLimit(st *stream, err error) error {
 	if err != nil {
 		c.refused.Refuse("limit", admin.RejectedClient{

@@ -19,14 +19,14 @@ import (
 // maxWarned bounds how many unknown values of node.cluster the log warns of, until gatefold restarts.
 const maxWarned = 1000
 
-// StreamAggregatedResources serves a client of the state-of-the-world protocol until its stream ends. The
-// result is that of discover.
+// StreamAggregatedResources serves a client of the state-of-the-world protocol until its stream ends. The error
+// is why the stream ends; it is nil if the client ended the stream.
 func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	return s.discover(connect.NewWorldWire(stream), true)
 }
 
-// DeltaAggregatedResources serves a client of the incremental protocol until its stream ends. The result is
-// that of discover.
+// DeltaAggregatedResources serves a client of the incremental protocol until its stream ends. The error is why
+// the stream ends; it is nil if the client ended the stream.
 func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	return s.discover(connect.DeltaWire{ServerStream: stream}, false)
 }

@@ -22,8 +22,8 @@ type envoyPages struct {
 	transport *connect.Transport
 }
 
-// Resources implements admin.Envoys. It returns the resources by Gateway, and all streams. Resources never
-// change, so the caller renders them without the lock.
+// Resources implements admin.Envoys. It returns the resources by Gateway, and all streams. A resource never
+// changes, so the caller may render it without the lock.
 func (s envoyPages) Resources() (map[string][]*xds.Resource, []admin.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,8 @@ func (s envoyPages) Streams() []admin.Stream {
 	return s.dumpStreams()
 }
 
-// dumpStreams returns what the pages show of every stream, the oldest first. The caller has locked s.mu.
+// dumpStreams returns what the admin pages show of every stream. The stream that was opened first comes first.
+// The caller has locked s.mu.
 func (s envoyPages) dumpStreams() []admin.Stream {
 	streams := []admin.Stream{}
 	for _, c := range s.all() {
@@ -58,7 +59,8 @@ func (s envoyPages) dumpStreams() []admin.Stream {
 	return streams
 }
 
-// dump returns what the pages show of the stream's progress, by the short name of the resource type.
+// dump returns what the admin pages show of the stream's progress: a TypeState for each resource type, by the
+// short name of the type.
 func (st *stream) dump() map[string]admin.TypeState {
 	types := map[string]admin.TypeState{}
 	for typ, p := range st.Progress() {
@@ -135,8 +137,8 @@ func (s envoyPages) Fleets() (fleets []admin.Fleet) {
 	return fleets
 }
 
-// fleetOf returns what the pages show of the fleet of c, which must have canaries (c.stage is not nil). The
-// caller has locked s.mu.
+// fleetOf returns what the admin pages show of the fleet (the Envoys of one Gateway, or of all Gateways) of the
+// scope c. The fleet must have canaries: c.stage is not nil. The caller has locked s.mu.
 func (s envoyPages) fleetOf(c *scope) admin.Fleet {
 	of := c.stage
 	fleet := admin.Fleet{

@@ -2,9 +2,9 @@ package server
 
 import "cmp"
 
-// watch is called for a fleet whose canaries serve a revision that is not promoted yet (c.stage.soaking). It
-// returns work that finds the clusters whose requests must be counted, and stores them in soaking. The caller
-// does the work while it does not hold the lock.
+// watch is called for a fleet whose canaries accepted a revision and serve it before it is promoted
+// (c.stage.soaking). It returns work that finds the clusters whose requests must be counted, and stores them in
+// c.stage.soaking. The caller does this work without holding the lock.
 func (s *staging) watch(c *scope) reading {
 	soaking, changes := c.stage.soaking, c.stage.changes()
 	return func() {
@@ -13,8 +13,8 @@ func (s *staging) watch(c *scope) reading {
 	}
 }
 
-// fail freezes the revision that the canaries of c serve, because too many of its requests failed; f has the
-// numbers. The revision counts as not accepted again.
+// fail freezes the revision that the canaries of the fleet c serve: too many requests to a cluster failed (f), so
+// the revision is not promoted. The canaries must accept the revision again.
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
@@ -22,7 +22,8 @@ func (s *staging) fail(c *scope, f *Failure) {
 	s.set(c, s.frozenForErrors(c))
 }
 
-// frozenForErrors returns the verdict that freezes the revision of c because of c.stage.failed.
+// frozenForErrors returns the verdict that the newest revision of the fleet c is frozen because too many requests
+// failed on canaries (c.stage.failed).
 func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	f := c.stage.failed
 	v := s.frozenBy(c, f.words(s.options.MaxErrors))
@@ -34,10 +35,10 @@ func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	return v
 }
 
-// stillFails reports whether a revision that canaries have not accepted yet still has the change for which it
-// was frozen before (c.stage.failed). It returns false if there is no such change, or if the failed route, the
-// cluster or its endpoints changed since. If unread is not empty, the result is not certain: the caller does
-// that work and calls again.
+// stillFails reports whether the pending revision still contains the change that made too many requests fail
+// before (c.stage.failed). It returns false if no change failed, or if the failed route, the cluster or its
+// endpoints have changed since. If unread is not empty, the result is not certain: the caller does the work in
+// unread and calls stillFails again.
 func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	f := c.stage.failed
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stageScope is called before the first canary joins the scope. It adds a stage, which has the state of a fleet
-// with canaries. It does nothing if the scope has one.
+// stageScope is called before the first canary joins the scope. It sets c.stage, the state of a fleet with
+// canaries, if the scope has none. Otherwise it does nothing.
 func (c *scope) stageScope() {
 	if c.stage == nil {
 		c.stage = newStage(c.Target) // the Envoys that are connected keep this target
@@ -28,9 +28,9 @@ func (c *scope) unstage() {
 	c.stage = nil
 }
 
-// split gives the Envoys that are not canaries a target of their own, c.stage.promoted. Until a promotion, it
-// keeps the present resources. The canaries get a copy, which later updates change. split does nothing if
-// c.stage.promoted is set.
+// split gives canaries and the other Envoys separate targets (sets of resources that an Envoy should have). The
+// other Envoys keep the present target, which becomes c.stage.promoted and changes only by promotions. The
+// canaries get a copy, which later updates change. If c.stage.promoted is already set, split does nothing.
 func (c *scope) split() {
 	if c.stage.promoted != nil {
 		return
@@ -42,8 +42,8 @@ func (c *scope) split() {
 	}
 }
 
-// targetOf returns the target of a stream. For a stream that is no canary, it is the promoted target, if the
-// scope has one. For a canary, or without a promoted target, it is the newest target.
+// targetOf returns the target of a stream: the resources that its Envoy should have. A canary gets the newest
+// target. Every other Envoy gets the promoted target, or the newest one if the scope has no promoted target.
 func (c *scope) targetOf(st *stream) *delta.Target {
 	if c.stage == nil || st.canary || c.stage.promoted == nil {
 		return c.Target
@@ -60,8 +60,9 @@ func (c *scope) others(yield func(*stream) bool) {
 	}
 }
 
-// release marks the promoted resources to be sent to the Envoys that are not canaries. changed has the names of
-// these resources by type. Afterwards c.stage.withheld and c.stage.uncounted are false.
+// release marks promoted resources to be sent to the Envoys that are not canaries. The parameter changed has the
+// names of these resources by type. After a restart, these Envoys are sent nothing until the first promotion;
+// release ends that wait.
 func (c *scope) release(changed map[string][]string) {
 	for st := range c.others {
 		if c.stage.withheld {
@@ -75,8 +76,8 @@ func (c *scope) release(changed map[string][]string) {
 	c.stage.withheld, c.stage.uncounted = false, false
 }
 
-// holdsBack reports whether the newest form of a resource is not promoted yet, so that only canaries are sent
-// it.
+// holdsBack reports whether the newest form of a resource is not promoted yet, so that it is sent only to
+// canaries.
 func (c *scope) holdsBack(typ, name string) bool {
 	if !c.stage.waits() {
 		return false
@@ -84,8 +85,8 @@ func (c *scope) holdsBack(typ, name string) bool {
 	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.promotedForm(typ, name))
 }
 
-// promotedForm returns the resource that the Envoys of the fleet that are not canaries should have (the
-// promoted target). It returns nil if there is none, or if that target is not known.
+// promotedForm returns the resource in the promoted target, which has what the Envoys of the fleet that are not
+// canaries should have. It returns nil if the promoted target does not have the resource, or is not known.
 func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	if c.stage.promoted == nil {
 		return nil
@@ -93,7 +94,7 @@ func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	return c.stage.promoted.Entry(typ, name)
 }
 
-// formsOf returns the versions of a cluster and of its endpoints that canaries are sent.
+// formsOf returns the versions of a cluster and of its endpoints in the newest target, which canaries are sent.
 func (c *scope) formsOf(cluster string) Forms {
 	version := func(typ string) string {
 		if e := c.Entry(typ, cluster); e != nil {
@@ -123,10 +124,10 @@ func (c *scope) joinStage(st *stream) {
 // maxLeft bounds how many disconnected canaries a fleet remembers: a client can choose any node.id.
 const maxLeft = 100
 
-// leaveStage removes a disconnected canary from the scope. It does nothing if the stream is not a canary's. If
-// a revision is not promoted yet, it may have crashed the canary. Then the revision must be accepted again
-// (endSoak), and leaveStage adds the canary to c.stage.left, which has at most maxLeft, until it comes back. It
-// does neither if another connected canary has the same node.id.
+// leaveStage removes a disconnected canary from the scope; for another stream it does nothing. If a revision is
+// not promoted yet, that revision may have crashed the canary. Then canaries must accept the revision again
+// (endSoak), and leaveStage adds the canary to c.stage.left (at most maxLeft) until it reconnects. Neither
+// happens if another connected canary has the same node.id.
 func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !st.canary {
 		return
@@ -145,9 +146,10 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	}
 }
 
-// askedBy reports whether the canary st has requested all route tables that the pending revision sets. If it
-// has not, it cannot have accepted them: Envoy requests the route tables of a listener after it accepted the
-// listener. If no target is promoted yet, the canary must have requested all route tables of its Gateways.
+// askedBy reports whether the canary st has requested all route tables that the pending revision sets. If not,
+// the canary cannot have accepted these tables: Envoy requests the route tables of a listener only after it
+// accepted the listener. If no target is promoted yet, the canary must have requested all route tables of its
+// Gateways.
 func (c *scope) askedBy(st *stream) bool {
 	for key, e := range c.stage.pending.entries {
 		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {
@@ -160,8 +162,8 @@ func (c *scope) askedBy(st *stream) bool {
 // fleet returns the name of the fleet for messages: the Gateway, or "all Gateways".
 func (c *scope) fleet() string { return cmp.Or(c.name, "all Gateways") }
 
-// anyGateway returns the Gateway at which the problem of a fleet is reported. For the fleet of all Gateways, it
-// is the first one by name whose resources the pending revision changes. It returns "" if there is none.
+// anyGateway returns the Gateway at which the problem of a fleet is reported. For the fleet of all Gateways, that
+// is the first Gateway by name whose resources the pending revision changes, or "" if the revision changes none.
 func (c *scope) anyGateway() (gateway string) {
 	if c.name != "" {
 		return c.name

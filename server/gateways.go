@@ -28,8 +28,8 @@ func (g *gateways) heldBy(st *stream) uint64 {
 	return g.revision
 }
 
-// keepRevision stores for each stream of a scope which revision its Envoy has acknowledged. It is called before
-// the changes of a new revision are marked for sending.
+// keepRevision stores, for each stream of a scope (a Gateway, or all Gateways), which revision its Envoy has
+// acknowledged. It is called before the changes of a new revision are marked for sending.
 func (g *gateways) keepRevision(c *scope) {
 	for st := range c.streams {
 		st.revision = g.heldBy(st)
@@ -47,8 +47,8 @@ func newGateways(fleets []Fleet) *gateways {
 	return g
 }
 
-// newScope returns a new scope for a Gateway. If the Gateway's fleet had canaries before gatefold restarted, it
-// restores their state (restoredStage).
+// newScope returns a new scope for a Gateway: its resources and streams. The parameter is "" for the scope of all
+// Gateways. If the fleet had canaries before gatefold restarted, newScope restores their state (restoredStage).
 func (g *gateways) newScope(gateway string) *scope {
 	c := newScope(gateway)
 	if fleet, ok := g.restored[gateway]; ok {
@@ -58,12 +58,13 @@ func (g *gateways) newScope(gateway string) *scope {
 	return c
 }
 
-// all returns the scopes of all Gateways, and the union.
+// all returns the scopes of all Gateways, and the union (the scope of the Envoys that serve all Gateways).
 func (g *gateways) all() []*scope {
 	return append(slices.Collect(maps.Values(g.scopes)), g.union)
 }
 
-// scopeOf returns the scope of a Gateway. It makes the scope if there is none yet.
+// scopeOf returns the scope of a Gateway: its resources and streams. If there is none yet, scopeOf makes an empty
+// one.
 func (g *gateways) scopeOf(gateway string) *scope {
 	c := g.scopes[gateway]
 	if c == nil {
@@ -73,7 +74,8 @@ func (g *gateways) scopeOf(gateway string) *scope {
 	return c
 }
 
-// audience returns the streams of the Envoys that serve a Gateway: those of its own scope, and of the union.
+// audience returns the streams of the Envoys that serve a Gateway: the Envoys of this Gateway alone, and the
+// Envoys that serve all Gateways.
 func (g *gateways) audience(gateway string) []*stream {
 	streams := slices.Collect(maps.Keys(g.union.streams))
 	if c := g.scopes[gateway]; c != nil {
@@ -82,7 +84,8 @@ func (g *gateways) audience(gateway string) []*stream {
 	return streams
 }
 
-// served returns the scopes of the Gateways that the stream serves. A stream of the union serves all Gateways.
+// served returns the scopes of the Gateways that the stream serves: the scope of one Gateway, or the scopes of
+// all Gateways if the Envoy serves all of them.
 func (g *gateways) served(st *stream) []*scope {
 	if st.scope != g.union {
 		return []*scope{st.scope}
@@ -90,10 +93,10 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// announce ends a publication for the scope c. If resources of c changed, it records the new revision in the
-// stage, and marks these resources to be sent to the scope's streams: only to canaries if c.stage.promoted is
-// set. waited is true if an older revision was not promoted yet when the publication began (see
-// stage.published).
+// announce ends a publication for the scope c. If resources of c changed, it records the new revision in c.stage,
+// and marks the changed resources to be sent: only to canaries if c.stage.promoted is set, otherwise to all
+// streams of the scope. The parameter waited is true if an older revision was not promoted yet when the
+// publication began.
 func (g *gateways) announce(c *scope, waited bool) {
 	if c.stage != nil && len(c.changed) > 0 {
 		c.stage.published(g.revision, waited, time.Now())

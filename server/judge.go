@@ -6,9 +6,9 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// update stores the current state of the stream's plan in st.state, and counts what the stream rejects. If the
-// stream has just become idle, or its number of rejections changed, it computes the verdicts on the stream's
-// Gateways again. A stream that only becomes busy changes no verdict.
+// update is called after the state of a stream may have changed. It stores the new state in st.state, and counts
+// what the Envoy rejects. If the stream has just become idle (nothing to send, no answer awaited), or the number
+// of rejections changed, update computes the verdicts on the stream's Gateways again.
 func (v *verdicts) update(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -24,10 +24,10 @@ func (v *verdicts) update(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched computes the verdicts on the Gateways whose counts changed (v.touched), and empties v.touched.
-// If the union is among them, it also judges the Gateways in v.open (not programmed) and v.suspended (an edit
-// is not answered): they may wait only for an Envoy of all Gateways. While any Envoy of all Gateways is busy,
-// it only marks the messages of the Gateways in v.open as outdated.
+// judgeTouched decides again whether the Gateways in v.touched, whose counts changed, are programmed, and empties
+// v.touched. If the counts of the Envoys that serve all Gateways changed, it also judges every Gateway that may
+// wait only for these Envoys (v.open and v.suspended). But while one of these Envoys is still busy, judgeTouched
+// instead marks the messages of the Gateways in v.open as outdated.
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)
@@ -49,10 +49,11 @@ func (v *verdicts) judgeTouched() {
 	}
 }
 
-// judge computes the verdict on the Gateway of c. If the status, reason or unbound listeners changed, it stores
-// and logs the new verdict. If not, it marks the message as outdated if the Gateway is not programmed.
-// listeners is true if the Gateway's listeners have just changed. If it is false, a programmed Gateway stays
-// programmed while Envoys have not yet answered an edit: the condition Programmed is about listeners.
+// judge decides whether the Gateway of c is programmed. If the status, the reason or the listeners that cannot be
+// bound changed, it stores and logs the new verdict. Otherwise it marks the message as outdated if the Gateway is
+// not programmed. The parameter listeners is true if the Gateway's listeners have just changed. If it is false, a
+// programmed Gateway stays programmed while Envoys have not answered an edit, because the condition Programmed is
+// about listeners.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)

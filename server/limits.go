@@ -35,13 +35,13 @@ const (
 // one or two.
 const maxEarly = 1000
 
-// clients counts what clients use of the limits that they share. It is guarded by lock.
+// clients counts how much of the limits each client uses, and all clients together. It is guarded by lock.
 type clients struct {
 	streams   map[string]int // the number of streams, by client
 	strangers int            // the sum of usage.strangers over all streams
 }
 
-// usage is how much a stream uses of the limits of one client.
+// usage is how much of the limits of its client one stream uses.
 type usage struct {
 	strangers int       // the number of the stream's unknown names: see maxStrangers
 	spent     float64   // the requests that still count; it falls by requestRate per second
@@ -49,9 +49,10 @@ type usage struct {
 	early     int       // the Weight of the names in the requests that stream.keep keeps
 }
 
-// spend counts a request of a stream at the time now. If answer is true, the request answers a response and
-// counts one less. resources is the number of resources of the stream's Gateway; more of them allow more
-// requests. It returns an error if the stream sends too many requests.
+// spend counts a request of a stream, which arrived at the time now, for the limit of requests per second. If
+// answer is true, the request answers a response, and only the names in it count. The parameter resources is the
+// number of resources of the stream's Gateway: the more there are, the more requests are allowed. The error means
+// that the stream sends too many requests.
 func (u *usage) spend(request *delta.Request, answer bool, resources int, now time.Time) error {
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
@@ -63,9 +64,9 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers sets the number of a stream's unknown names (see maxStrangers) to now. of is the stream's
-// usage. It returns an error if the number has grown and exceeds maxStrangers, or if the sum over all streams
-// exceeds maxAllStrangers. A stream with at most fewStrangers unknown names gets no error.
+// countStrangers stores the new number of a stream's unknown resource names (now), in the stream's usage (of). It
+// returns an error if the number has grown and exceeds maxStrangers, or if the sum over all streams exceeds
+// maxAllStrangers. A stream with at most fewStrangers unknown names never gets an error.
 func (c *clients) countStrangers(of *usage, now int) error {
 	c.strangers += now - of.strangers
 	grew := now > of.strangers
@@ -81,8 +82,8 @@ func (c *clients) countStrangers(of *usage, now int) error {
 	return nil
 }
 
-// admitStream counts a new stream of a client. It returns an error, and counts nothing, if the client has
-// maxStreams already. The caller has locked c's lock.
+// admitStream counts a new stream of a client. If the client already has maxStreams, admitStream returns an error
+// and does not count the stream. The caller has locked the lock of c.
 func (c *clients) admitStream(client string) error {
 	if c.streams[client] >= maxStreams {
 		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)
@@ -91,8 +92,8 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release removes a stream that ends from the counts of its client. of is the stream's usage. The caller has
-// locked c's lock.
+// release is called when a stream of a client ends. It subtracts the usage of the stream (of) from what is
+// counted for the client and for all clients. The caller has locked the lock of c.
 func (c *clients) release(client string, of usage) {
 	c.strangers -= of.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {

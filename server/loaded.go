@@ -16,8 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// loaded is the result of loading the folder, for the admin pages (admin.Loaded). It has its own lock, which is
-// locked after the server's and before the board's. So explain reads a view and statuses of the same moment.
+// loaded is the result of loading the folder, for the admin pages (admin.Loaded). It has its own lock, which may
+// be locked while the server's lock is locked, and before the board's lock. With this order, a page can read the
+// configuration and the statuses of the same moment.
 type loaded struct {
 	folder  admin.Folder // nil if no folder is configured
 	board   *board.Board
@@ -52,7 +53,8 @@ func (l *loaded) publish(result translate.Result) (first bool) {
 	return first
 }
 
-// setProblems stores the problems, and counts them by severity. It does nothing if they are the same as before.
+// setProblems stores the problems, and counts them by severity. If the problems are the same as those stored
+// before, setProblems does nothing.
 func (l *loaded) setProblems(problems []manifest.Problem) {
 	if l.published && store.SameProblems(problems, l.problems) {
 		return
@@ -83,8 +85,8 @@ func (l *loaded) setUnsaved(reason string) {
 	l.unsaved = reason
 }
 
-// busy returns which step of a run is in progress, and for how long. The result is zero if no folder is
-// configured.
+// busy returns which step is in progress while a change of the folder is applied, and for how long. The result is
+// zero if no folder is configured.
 func (l *loaded) busy() admin.Busy {
 	if l.folder == nil {
 		return admin.Busy{}
@@ -92,8 +94,8 @@ func (l *loaded) busy() admin.Busy {
 	return l.folder.Busy()
 }
 
-// unloaded returns a text while nothing is published yet: the reason, if it is known, and how many Envoys wait.
-// It returns "" after the first publish.
+// unloaded returns, while nothing is published yet, a text with the reason (if it is known) and with how many
+// Envoys wait. After the first publish it returns "".
 func (l *loaded) unloaded() string {
 	l.mu.Lock()
 	published, awaits := l.published, cmp.Or(l.awaits, l.hold)
@@ -150,8 +152,8 @@ func (l *loaded) Generation() uint64 {
 // maxEdits is how many edits the pages show.
 const maxEdits = 50
 
-// edited stores the newest edit, and drops the oldest if there are more than maxEdits. If the edit has a
-// revision number, that number becomes the newest revision of the pages.
+// edited stores the newest edit of the folder for the admin pages, and drops the oldest one if there are more
+// than maxEdits. If the edit led to a revision, its number is from then on shown as the newest revision.
 func (l *loaded) edited(edit admin.Edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,8 +63,8 @@ func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLo
 	}
 }
 
-// decode decodes a message. A large message waits until the intake has room for it. The error means that the
-// message is invalid, ctx ended or the server stops.
+// decode decodes a message with load reports. A large message waits until few enough other large messages are
+// being decoded (connect.Intake). The error means that the message is invalid, ctx ended or the server stops.
 func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.LoadStatsRequest, error) {
 	request := &lrsv3.LoadStatsRequest{}
 	return request, l.intake.Decode(ctx, m, func(data []byte) error {
@@ -75,9 +75,10 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 	})
 }
 
-// beginReports checks an Envoy that wants to report, and counts its stream for the limits and in
-// staging.reporters. The result has no plan: nothing is sent on it. beginReports returns an error if the
-// client's identity does not allow the Gateway of its node.cluster, or if a limit is exceeded.
+// beginReports is called when an Envoy opens a stream for load reports. It counts the stream for the limits and
+// in staging.reporters. Nothing but the request for reports is sent on the stream, so the result has no plan. The
+// error means that the client's identity does not allow the Gateway of its node.cluster, or that a limit is
+// exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
@@ -113,8 +114,8 @@ func (l loadReports) endReports(st *stream) {
 	})
 }
 
-// ask sends the Envoy the request for its reports, about all clusters, if it is a canary and Staging.MaxErrors
-// is set. Otherwise it does nothing. The error means that the stream failed.
+// ask requests load reports about all clusters from the Envoy, if the Envoy is a canary and Staging.MaxErrors is
+// set. Otherwise it does nothing. The error means that the stream failed.
 func (l loadReports) ask(reports lrsv3.LoadReportingService_StreamLoadStatsServer, from *stream) error {
 	if !from.canary || l.options.Staging.MaxErrors == 0 {
 		return nil

@@ -6,7 +6,7 @@ import "sync"
 // loaded and of the board are locked after it, and never before.
 type lock struct{ mu sync.Mutex }
 
-// locked runs f under the lock. It unlocks the lock also if f panics.
+// locked runs f while the lock is locked. The lock is unlocked afterwards even if f panics.
 func (l *lock) locked(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// oldestEnvoy returns the oldest version of Envoy that is served. An older one is refused: it may read a
-// compiled route table as an empty one without rejecting it.
+// oldestEnvoy returns the oldest version of Envoy that is served. An older Envoy is refused: it may read a
+// compiled route table as an empty one, without rejecting the table.
 func oldestEnvoy() xds.Release { return xds.Release{Major: 1, Minor: 37} }
 
 // testedEnvoy returns the version of Envoy that gatefold is fully tested with. It supports every feature that

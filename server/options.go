@@ -98,10 +98,11 @@ type Staging struct {
 	interval time.Duration // how often canaries report; 0 means ReportInterval. For tests.
 }
 
-// DefaultAbsence is how long a fleet waits for a canary after its last canary disconnected.
+// DefaultAbsence is how long a fleet waits for a canary to connect again after its last canary disconnected.
 const DefaultAbsence = time.Minute
 
-// Fleet is the state of a fleet with canaries that is saved for the next start.
+// Fleet is the state of a fleet with canaries, in the form that is saved for the next start. A fleet is the
+// Envoys of one Gateway, or the Envoys that serve all Gateways.
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for the Envoys of all Gateways.
 	Gateway string `json:"gateway"`

@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Publish makes result the configuration of every Envoy and of the admin pages. Its cost depends on the size of
-// the change. It does not wait for any stream. Before the first call, no stream gets a response and /readyz is
-// not ready. Calls must not overlap.
+// Publish makes result the configuration of every Envoy and of the admin pages. The time it takes depends on the
+// size of the change alone, because it waits for no stream. Before the first call, no stream gets a response, and
+// /readyz is not ready. Calls must not overlap.
 func (s *Server) Publish(result translate.Result) {
 	updates := make([]delta.Update, len(result.Delta))
 	for i, u := range result.Delta {
@@ -64,8 +64,8 @@ func (s *Server) Publish(result translate.Result) {
 	}
 }
 
-// Edited stores an edit for the pages. If published is true, the edit made a new revision, and Edited gives it
-// the next number. It is called after Publish, and calls must not overlap.
+// Edited stores an edit of the folder for the admin pages. If published is true, the edit led to a new revision,
+// and Edited gives the edit the next revision number. It is called after Publish. Calls must not overlap.
 func (s *Server) Edited(edit admin.Edit, published bool) {
 	s.locked(func() {
 		if published {

@@ -23,8 +23,9 @@ import (
 // maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000
 
-// quarantine has the parts (xds.Part) of route tables and filters that any Envoy rejected or is too old for,
-// and what is known of each. The parts with suspicion.told are in quarantine. It is guarded by lock.
+// quarantine has the parts (xds.Part: routes, hosts, JWT requirements) of route tables and filters that any Envoy
+// rejected or is too old for, and what is known of each part. A part is in quarantine if its suspicion.told is
+// true: no connected Envoy accepts it. quarantine is guarded by lock.
 type quarantine struct {
 	*lock
 	verdicts *verdicts
@@ -63,8 +64,8 @@ type placed struct {
 	xds.Part
 }
 
-// newQuarantine returns a quarantine without parts. guard is the lock that also guards verdicts. It uses of
-// options the function Quarantine, the time BarrierWait and blameRules.
+// newQuarantine returns a quarantine without parts. The parameter guard is the lock that also guards verdicts. Of
+// the options, newQuarantine uses Quarantine, BarrierWait and blameRules.
 func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine {
 	return &quarantine{
 		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait, blameRules: options.blameRules,
@@ -72,7 +73,7 @@ func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine
 	}
 }
 
-// poke makes run review the parts soon, without waiting for it.
+// poke makes the method run decide soon which parts are in quarantine. It does not wait for that.
 func (q *quarantine) poke() {
 	select {
 	case q.changed <- struct{}{}:
@@ -80,9 +81,10 @@ func (q *quarantine) poke() {
 	}
 }
 
-// heed is called after the Envoy of st answered the response r. It records the parts that st rejects now. If r
-// has route tables or filters, Envoy may have accepted a part, so heed requests a review. It requests none for
-// a test table (r.Probe), or if q.parts is empty.
+// heed is called after the Envoy of st answered the response r. It records which parts of route tables and
+// filters the Envoy rejects now. If r has route tables or filters, the Envoy may also have accepted a part that
+// others rejected. Then heed makes the method run decide again which parts are in quarantine. It does not do so
+// for a test table (r.Probe).
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
 	if (r.Type == xds.RouteType || r.Type == xds.FilterType) && !r.Probe && len(q.parts) > 0 {
@@ -90,9 +92,9 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 	}
 }
 
-// noteRejected records that a stream rejected a part, or that its Envoy is too old for the part. It does
-// nothing if Envoy's error shows that the fault is the Envoy's (see ownMatter), or if q.parts is full (see
-// room).
+// noteRejected records that the Envoy of a stream rejected a part of a route table or filter, or is too old for
+// the part. It does nothing if Envoy's error is about this Envoy alone (see ownMatter), or if q.parts is full
+// (see room).
 func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	if q.ownMatter(part.Words) {
 		return
@@ -117,9 +119,9 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	st.Quarantine(part, of.told)
 }
 
-// keyOf returns the key of a rejected part in quarantine.parts. Streams that rejected the same part have the
-// same key: that of a route is the same in every route table, and that of a JWT requirement is the same at
-// every Gateway.
+// keyOf returns the key of a rejected part in quarantine.parts. If several Envoys reject the same part, they
+// share one key. A route has the same key in every route table, and a JWT requirement has the same key at every
+// Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	sum := part.Sum
 	if part.Lack != nil {
@@ -143,10 +145,10 @@ func (q *quarantine) ownMatter(words string) bool {
 	}, func(part string) bool { return strings.Contains(words, part) })
 }
 
-// room reports whether q.parts has room for one more part. If q.parts has maxQuarantine parts, it drops a part
-// that no connected Envoy rejects and that is not in quarantine. rejected is true if an Envoy rejected the new
-// part. Then room may also drop a part that Envoys are only too old for. It returns false if it can drop no
-// part.
+// room reports whether one more part can be added to q.parts. If q.parts already has maxQuarantine parts, room
+// first drops one: a part that no connected Envoy rejects and that is not in quarantine. The parameter rejected
+// is true if an Envoy rejected the new part. Then room may instead drop a part that Envoys are only too old for.
+// It returns false if no part can be dropped.
 func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
@@ -161,8 +163,9 @@ func (q *quarantine) room(rejected bool) bool {
 	return false
 }
 
-// take records which parts a stream has rejected since the last call of take for it, and returns them. It also
-// records which parts the stream no longer rejects, because they changed or the stream ended.
+// take records which parts of route tables and filters the Envoy of a stream has newly rejected, and returns
+// them. "Newly" means since the last call for this stream. take also records which parts the Envoy no longer
+// rejects, because the parts changed or the stream ended.
 func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 	rejected, cleared := st.TakeRejected()
 	if len(rejected)+len(cleared) > 0 && st.old() {
@@ -186,8 +189,9 @@ func (q *quarantine) forget(part *delta.RejectedPart) {
 	}
 }
 
-// hints returns the parts of a route table or filter that any Envoy rejected, each with the hash of the
-// rejected form. An Envoy that rejects the table and has no earlier one is sent it without these parts first.
+// hints returns the parts of a route table or filter that any Envoy rejected, each with the hash of the rejected
+// form. An Envoy that rejects the table and has no earlier version of it is first sent the table without these
+// parts.
 func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	out := map[xds.Part]xds.Fault{}
 	for key, of := range q.parts {
@@ -203,8 +207,9 @@ func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	return out
 }
 
-// byMatch reports whether every Envoy in rejectedBy rejected the part even when it answered 500
-// (xds.Fault.Match), so that the part is left out there. It returns false if rejectedBy is empty.
+// byMatch reports whether every Envoy in rejectedBy rejected the part even in a form that answers 500
+// (xds.Fault.Match), so that these Envoys get the table without the part. It returns false if rejectedBy is
+// empty.
 func (of *suspicion) byMatch() bool {
 	for part := range of.rejectedBy {
 		if !part.Match {
@@ -214,8 +219,8 @@ func (of *suspicion) byMatch() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// known reports whether all Envoys in rejectedBy are too old for the part, so that the missing feature explains
-// it: none of them was sent the part and rejected it. It returns false if rejectedBy is empty.
+// known reports whether every Envoy in rejectedBy is too old for the part. Then the missing feature is the whole
+// reason: no Envoy was sent the part and rejected it. The result is false if rejectedBy is empty.
 func (of *suspicion) known() bool {
 	for part := range of.rejectedBy {
 		if part.Lack == nil {
@@ -225,8 +230,8 @@ func (of *suspicion) known() bool {
 	return len(of.rejectedBy) > 0
 }
 
-// lacks returns the field of TrafficPolicies that Envoys are too old for, and the last by name if there are
-// several. It is called only if known returns true.
+// lacks returns the field of TrafficPolicy that the Envoys in rejectedBy are too old for. If there are several
+// such fields, it returns the last by name. It is called only if known returns true.
 func (of *suspicion) lacks() (field ir.Field) {
 	for part := range of.rejectedBy {
 		field = max(field, part.Lack.Field)
@@ -234,9 +239,9 @@ func (of *suspicion) lacks() (field ir.Field) {
 	return field
 }
 
-// refusal returns the reason for which a part is in quarantine. If Envoys are only too old for it (known), that
-// is the missing feature. Otherwise it is the error of one Envoy: the first by name, and of its errors the
-// first by text.
+// refusal returns why a part of a route table or filter is in quarantine. If Envoys are only too old for the
+// part, the reason is the missing feature. Otherwise the reason is the error of one Envoy: the first Envoy by
+// name and, of the errors of this Envoy, the first by text.
 func (of *suspicion) refusal() translate.Rejection {
 	if of.known() {
 		return translate.Rejection{Lacks: of.lacks(), Some: of.othersServe, Words: of.versions()}
@@ -256,8 +261,8 @@ func (of *suspicion) refusal() translate.Rejection {
 // maxVersions bounds how many Envoys are named in a problem if they are too old.
 const maxVersions = 3
 
-// versions returns a text with the missing feature and the names of Envoys that are too old for it. It computes
-// the text only if rejectedBy changed since the last call.
+// versions returns a text with the feature that Envoys lack, and the names and versions of these Envoys. It
+// computes the text only if rejectedBy changed since the last call.
 func (of *suspicion) versions() string {
 	if of.tooOld == "" {
 		of.tooOld = of.listVersions()
@@ -265,8 +270,8 @@ func (of *suspicion) versions() string {
 	return of.tooOld
 }
 
-// listVersions computes the result of versions. It names at most maxVersions Envoys, sorted by name, and counts
-// the others.
+// listVersions computes the text that versions returns. It names at most maxVersions Envoys, sorted by name, and
+// gives the number of the others.
 func (of *suspicion) listVersions() string {
 	type envoy struct{ node, version string }
 	var needs string

@@ -13,10 +13,10 @@ type rejectLog struct {
 	version string // the version of Envoy
 }
 
-// rejection logs a warning that an Envoy rejected the response r; request has the error. keeps is true if the
-// Envoy has an earlier version of the resources. The line has level debug if the rejection repeats an earlier
-// one, or if r is a test table, which Envoy always rejects (xds.Probe). It also has level debug if an address
-// cannot be bound, because tellBinds logs such addresses.
+// rejection logs that an Envoy rejected the response r; the parameter request has Envoy's error. The parameter
+// keeps is true if the Envoy still has an earlier version of the resources. The line is a warning. It has level
+// debug if the rejection repeats an earlier one, if r is a test table, which Envoy always rejects (xds.Probe), or
+// if an address cannot be bound, because tellBinds logs such addresses.
 func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bool) {
 	event := l.log.Warn()
 	if r.Again || r.Probe || delta.BindFailed(request.GetErrorDetail().GetMessage()) {
@@ -40,8 +40,8 @@ func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bo
 // maxFindings bounds how many parts of a route table are logged one by one.
 const maxFindings = 20
 
-// refused logs the parts (xds.Part) of route tables and filters that an Envoy rejects or is too old for. For
-// each table it logs at most maxFindings parts, and the number of the others.
+// refused logs the parts (xds.Part, such as routes) of route tables and filters that an Envoy rejects or is too
+// old for. For each table it logs at most maxFindings parts, and how many more there are.
 func (l rejectLog) refused(parts []*delta.RejectedPart) {
 	logged := map[string]int{} // by table
 	for _, part := range parts {

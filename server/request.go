@@ -8,9 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// timely returns the requests that keep stored, and removes them from the stream. It returns nil if the
-// stream's Gateway still has nothing to serve. Only requests of the state-of-the-world protocol are stored:
-// their version describes all resources of a type, and can be compared only with a known target.
+// timely returns the stream's requests that the method keep stored, and removes them from the stream. It returns
+// nil while the stream's Gateway has nothing to serve. Only requests of the state-of-the-world protocol are
+// stored, because the version in such a request describes all resources of a type. That version can be compared
+// only when the resources of the Gateway are known.
 func (s session) timely() (requests []*delta.Request) {
 	st := s.stream
 	s.locked(func() {
@@ -52,8 +53,9 @@ func (s session) subscribe(request *delta.Request) error {
 	return nil
 }
 
-// book executes one step of a request (delta.Step) under the lock, records rejected parts and counts unknown
-// names. It returns an error if the client exceeds a limit.
+// book executes one step of a request (delta.Step) under the lock. It records which parts of route tables the
+// Envoy rejects, and counts resource names that the Gateway does not have. It returns an error if the client
+// exceeds a limit.
 func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)
@@ -63,8 +65,8 @@ func (s session) book(step delta.Step) (err error) {
 	return err
 }
 
-// countTables executes a step, and updates the number of route tables that the stream does not request. The
-// caller has locked s.mu.
+// countTables executes one step of a request (delta.Step), and updates the number of route tables that the stream
+// does not request. The caller has locked s.mu.
 func (s session) countTables(step delta.Step) {
 	st := s.stream
 	before := make(map[string]bool, len(step.Tables))

@@ -22,8 +22,9 @@ type barrier struct {
 	metrics *figures.Set
 }
 
-// Steady runs a task until run returns without a panic. A panic is logged with its stack and counted, and the
-// task starts again after taskRest. If ctx ends meanwhile, Steady returns.
+// Steady runs a background task until the function run returns without a panic. After a panic, which is logged
+// with its stack and counted, Steady waits for taskRest and calls run again. Steady returns instead if ctx ends
+// meanwhile.
 func (b *barrier) Steady(ctx context.Context, task string, run func(context.Context)) {
 	for !b.survives(task, func() { run(ctx) }) {
 		select {
@@ -34,7 +35,8 @@ func (b *barrier) Steady(ctx context.Context, task string, run func(context.Cont
 	}
 }
 
-// survives runs a task, and reports whether it ended without a panic. A panic is logged and counted.
+// survives calls run, and reports whether run returned without a panic. A panic is logged under the name of the
+// task, and counted.
 func (b *barrier) survives(task string, run func()) (ok bool) {
 	defer func() {
 		if mistake := recover(); mistake != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// reviewEvery is the least time between two reviews of the parts that Envoys rejected.
+// reviewEvery is the least time between two reviews, which decide which parts of route tables are in quarantine.
 const reviewEvery = 20 * time.Millisecond
 
-// run decides again which parts are in quarantine, after each change and when a wait is over, until ctx ends.
-// If the result has changed, it calls q.tell. It returns at once if q.tell is nil.
+// run decides which parts of route tables and filters are in quarantine, until ctx ends: after each change, and
+// when the wait for answers of Envoys is over. If the decision changed, it calls q.tell. If q.tell is nil, run
+// returns at once.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -41,11 +42,11 @@ func (q *quarantine) run(ctx context.Context) {
 	}
 }
 
-// reviewed is how many parts review looks at before it releases the lock for others.
+// reviewed is how many parts the method review handles before it releases the lock, so that others can lock.
 const reviewed = 200
 
-// review finds the parts that are in quarantine now. set is nil if they are the same as at the last review.
-// again is how long the caller waits until the next review.
+// review returns the parts that are in quarantine now, with the reasons (set). The result set is nil if nothing
+// changed since the last review. The result again is how long the caller waits until the next review.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RejectedPart
 	changed, again := false, time.Hour
@@ -86,11 +87,11 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 	return set, again
 }
 
-// quarantines reports in tell whether a part is to be in quarantine. A part that Envoys are only too old for is
-// in quarantine at once. Another part gets into quarantine after every connected Envoy that requests its route
-// table rejected it, or had q.wait to answer. An Envoy that accepts the part prevents or ends the quarantine;
-// an Envoy that has just connected does not. A part that only canaries rejected is not in quarantine (see
-// staged). wait is the time until the result may change. asking caches the streams by table.
+// quarantines decides whether a part of a route table or filter is in quarantine (the result tell). If Envoys are
+// only too old for the part, it is in quarantine at once. Another part is in quarantine after every connected
+// Envoy that requests the table rejected the part, or q.wait has passed. If one Envoy accepts the part, or only
+// canaries rejected it, it is not in quarantine. The result wait is the time until the decision may change. The
+// map asking caches the streams by table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour
@@ -124,8 +125,9 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// staged reports whether only canaries were sent the part and rejected it. Then it is not put in quarantine:
-// staging freezes the revision instead, and reports that.
+// staged reports whether only canaries were sent the part, and all of them in rejectedBy rejected it. Then the
+// part is not put in quarantine: instead, the revision is frozen, which means that it does not go to the other
+// Envoys.
 func (of *suspicion) staged() bool {
 	for part, st := range of.rejectedBy {
 		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
@@ -135,7 +137,8 @@ func (of *suspicion) staged() bool {
 	return true
 }
 
-// askersOf returns the streams that request a route table or filter. A stream may be in the result twice.
+// askersOf returns the streams that request a route table or filter. The parameter typ is the resource type, and
+// table is the name. A stream may be in the result twice.
 func (q *quarantine) askersOf(typ, table string) []*stream {
 	streams := []*stream{}
 	for gateway := range q.verdicts.union.Owners(typ, table) {
@@ -148,8 +151,8 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count passes of.told, whether the part is in quarantine, to each stream that rejected the part. It adds these
-// streams to the set streams: the caller must update their verdicts.
+// count passes the flag of.told (the part is in quarantine) to each stream whose Envoy rejected the part. It adds
+// these streams to the parameter streams, and the caller must update their verdicts.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

@@ -27,8 +27,8 @@ func (s session) tellOld() {
 		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }
 
-// leave removes the stream from the server's state after the stream ended. It also removes the scope of a
-// Gateway that has no status, no resources and no other stream.
+// leave is called after the stream ended, and removes the stream from the server's state. If the Gateway then has
+// no status, no resources and no other stream, leave also removes what the server stores for the Gateway.
 func (s session) leave() {
 	st := s.stream
 	s.metrics.Disconnected(st.old())
@@ -55,10 +55,10 @@ func (s session) leave() {
 	}
 }
 
-// handle applies one request to the stream: an answer, a change of the subscription, or both. If the type is
-// not served, it logs a warning, once for each stream. If the Gateway has nothing to serve yet, it keeps a
-// request of the state-of-the-world protocol for later (see timely). It returns an error if the client exceeds
-// a limit.
+// handle applies one request to the stream: an answer, a change of the subscription, or both. If the requested
+// resource type is not served, handle logs a warning, once for each stream. If the Gateway has nothing to serve
+// yet, a request of the state-of-the-world protocol is stored for later (see timely). The error means that the
+// client exceeds a limit.
 func (s session) handle(request *delta.Request) error {
 	st := s.stream
 	if !slices.Contains(delta.Types(), request.GetTypeUrl()) {
@@ -90,8 +90,8 @@ func (s session) handle(request *delta.Request) error {
 	return s.overLimit(st, over)
 }
 
-// tellAnswer counts an answer in the metrics, and logs it if it is a rejection. answered is the response that
-// request answers.
+// tellAnswer counts an Envoy's answer (request) to the response answered in the metrics. If the answer is a
+// rejection, tellAnswer also logs it.
 func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	nack := request.GetErrorDetail() != nil
 	s.metrics.Answered(answered, nack)
@@ -100,13 +100,13 @@ func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	}
 }
 
-// rejectLog returns the log of what this Envoy rejects.
+// rejectLog returns the log for what the Envoy of this stream rejects.
 func (s session) rejectLog() rejectLog {
 	return rejectLog{s.log.With().Str("node", s.stream.node).Str("cluster", s.stream.cluster).Logger(), s.stream.version}
 }
 
-// keeps reports whether an Envoy that rejected the response r still serves something of it: an earlier version
-// of one of the resources, or a resource that r removes.
+// keeps reports whether an Envoy that rejected the response r still serves something of it: an earlier version of
+// one of the resources in r, or a resource that r would remove.
 func (s session) keeps(r *delta.Response) (keeps bool) {
 	s.locked(func() {
 		held := func(e *delta.Entry) bool {
@@ -128,9 +128,9 @@ func (s session) warnUnserved(typ string) {
 	s.log.Warn().Str("node", st.node).Str("type", xds.ShortType(typ)).Msg("an Envoy asks for a type that is not served")
 }
 
-// flush sends all responses that may be sent now. It returns how long the caller waits until the next call, if
-// nothing happens before. The lock is never locked while sending. The error means that the stream failed or the
-// client exceeds a limit.
+// flush sends all responses that may be sent now. The result is how long the caller waits until the next call, if
+// nothing happens meanwhile. The server's lock is never locked while flush sends. The error means that the stream
+// failed or that the client exceeds a limit.
 func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, error) {
 	st := s.stream
 	for _, request := range s.timely() {
@@ -159,8 +159,8 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 	}
 }
 
-// nextOf returns the next response to send on the stream. If there is none, r is nil, and wait is the time
-// until there may be one.
+// nextOf returns the next response to send on the stream. If there is no response to send now, r is nil, and wait
+// is how long the caller waits until it asks again.
 func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	st := s.stream
 	s.locked(func() {
@@ -175,8 +175,8 @@ func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	return r, wait
 }
 
-// forgiveOne makes the stream send again what its Envoy rejected, if a user requested that
-// (quarantine.forgive).
+// forgiveOne makes the stream send the resources again that its Envoy rejected, if a user requested this
+// (quarantine.forgive). Otherwise it does nothing.
 func (s session) forgiveOne() {
 	st := s.stream
 	s.mu.Lock()
@@ -192,9 +192,9 @@ func (s session) forgiveOne() {
 	s.quarantine.take(st)
 }
 
-// prepare makes the next form of each route table that cannot be sent yet (delta.Plan.Prepare), mostly without
-// the lock. If this shows that the Envoy rejects parts of a table, or is too old for them, prepare logs these
-// parts.
+// prepare makes the next form of each route table that cannot be sent yet (delta.Plan.Prepare): for example, a
+// form without the routes that this Envoy rejects. Most of the work is done without the lock. If prepare finds
+// parts that the Envoy rejects or is too old for, it logs them.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {
@@ -209,15 +209,16 @@ func (s session) prepare() {
 	}
 }
 
-// compact reduces the memory that a stream uses for names, if that is worth it (delta.Plan.Compact).
+// compact reduces the memory that a stream uses for resource names, if enough memory would be saved
+// (delta.Plan.Compact).
 func (s session) compact() {
 	for step := range s.stream.Compact() {
 		s.locked(step.Book)
 	}
 }
 
-// waitFor returns how long to wait from now to the time until, at least a millisecond. It returns an hour if
-// until is zero.
+// waitFor returns how long to wait from the time now to the time until: at least a millisecond. If until is zero,
+// it returns an hour.
 func waitFor(until, now time.Time) time.Duration {
 	if until.IsZero() {
 		return time.Hour

@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// batch is a set of changed resources that are promoted together: the new entry of each, or nil if the resource
-// is removed.
+// batch is a set of changed resources that go to the Envoys that are not canaries together. For each resource it
+// has the new entry, or nil if the resource is removed.
 type batch struct {
 	entries  map[batchKey]*delta.Entry
 	revision uint64 // the revision that the batch completes
@@ -26,8 +26,8 @@ type batch struct {
 // batchKey identifies a resource of a Gateway by its type and name.
 type batchKey struct{ gateway, typ, name string }
 
-// soak is a batch that is soaking: canaries accepted it, and serve it for Staging.Wait before it is promoted.
-// soak counts how many of their requests fail meanwhile.
+// soak is a batch of changes that canaries accepted and serve for Staging.Wait, before the changes go to the
+// other Envoys. It counts how many requests to the canaries fail during this time.
 type soak struct {
 	batch
 	since time.Time
@@ -40,12 +40,12 @@ type soak struct {
 // newBatch returns an empty batch.
 func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
-// minRequests is the least number of requests to a cluster that can freeze a revision early, by the share of
-// them that failed. After the whole time with canaries, fewer requests can freeze the revision, too.
+// minRequests is how many requests to a cluster must be counted before their share of failures can freeze a
+// revision early. When Staging.Wait is over, fewer requests are enough.
 const minRequests = 20
 
-// watched has the clusters whose requests are counted while a revision is soaking. Its values are what the
-// revision changed about each cluster.
+// watched has the clusters whose requests are counted while canaries serve a revision that is not promoted yet.
+// The value of a cluster is what the revision changed about it.
 type watched map[string]Cause
 
 // Cause is the change in a revision that can make requests to a cluster fail. If Part is not zero, it is a
@@ -57,7 +57,7 @@ type Cause struct {
 	Sum  [sha256.Size]byte `json:"sum"` // the hash of Part
 }
 
-// Failure is why a revision that canaries accepted is not promoted: too many requests to a cluster failed.
+// Failure is why a revision is not promoted although canaries accepted it: too many requests to a cluster failed.
 type Failure struct {
 	Cause
 	Cluster string   `json:"cluster"`
@@ -71,12 +71,12 @@ type Forms struct {
 	Endpoints string `json:"endpoints"`
 }
 
-// change is a resource that a revision changes. from is the promoted entry, nil if there is none. to is the new
-// entry.
+// change is a resource that a revision changes. The field from is the entry that the Envoys other than canaries
+// have (the promoted one), or nil. The field to is the new entry.
 type change struct{ from, to *delta.Entry }
 
-// watchedOf returns the clusters that changed or whose endpoints changed, and the target clusters of changed
-// routes.
+// watchedOf returns the clusters whose requests must be counted because of changes: a cluster that changed, a
+// cluster whose endpoints changed, and a cluster to which a new or changed route forwards.
 func watchedOf(changes []change) watched {
 	out := watched{}
 	for _, c := range changes {
@@ -90,15 +90,16 @@ func watchedOf(changes []change) watched {
 	return out
 }
 
-// put stores what a revision changed about a cluster. If the revision changed several things, put keeps one: a
-// route rather than the cluster itself, and of several routes the first by name.
+// put stores what a revision changed about a cluster (by). If there are several causes for one cluster, put keeps
+// one: a route rather than the cluster itself, and of several routes the first by name.
 func (w watched) put(cluster string, by Cause) {
 	if old, known := w[cluster]; !known || by.before(old) {
 		w[cluster] = by
 	}
 }
 
-// before reports whether put prefers c to o as the cause for a cluster.
+// before reports whether c rather than o is stored as the cause for a cluster: a route comes before the cluster
+// itself, and routes are ordered by name.
 func (c Cause) before(o Cause) bool {
 	if (c.Part.Route == "") != (o.Part.Route == "") {
 		return c.Part.Route != ""
@@ -136,8 +137,9 @@ func clustersOf(body []byte) (clusters []string) {
 	return clusters
 }
 
-// add counts the reports of a canary. It skips reports about clusters that are not watched. It also skips a
-// report whose interval began before s.since. The interval ends at the time now.
+// add counts the load reports of a canary, which arrived at the time now. It skips a report about a cluster that
+// is not in s.watched. It also skips a report whose interval began before s.since, when the canaries accepted the
+// revision.
 func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	for _, report := range reports {
 		name := report.GetClusterName()
@@ -147,9 +149,9 @@ func (s *soak) add(reports []*endpointv3.ClusterStats, now time.Time) {
 	}
 }
 
-// overBound returns a Failure for the first cluster, by name, with a share of failed requests above bound (0 to
-// 1). It returns nil if there is no such cluster. end is true if the revision's time with canaries is over. If
-// end is false, overBound skips clusters with less than minRequests requests.
+// overBound returns a Failure for the first cluster, by name, whose share of failed requests exceeds bound (0 to
+// 1), and nil if there is none. The parameter end is true if the time for which canaries serve the revision alone
+// is over. If it is false, clusters with less than minRequests requests are skipped.
 func (s *soak) overBound(bound float64, end bool) *Failure {
 	for _, cluster := range slices.Sorted(maps.Keys(s.counted)) {
 		counted := s.counted[cluster]
@@ -160,7 +162,8 @@ func (s *soak) overBound(bound float64, end bool) *Failure {
 	return nil
 }
 
-// words returns the text of a problem about the failed requests. bound is Staging.MaxErrors.
+// words returns the text of the problem that too many requests to a cluster failed. The parameter bound is
+// Staging.MaxErrors, which the text quotes.
 func (f *Failure) words(bound float64) string {
 	why := fmt.Sprintf("Of %d requests that Envoys of stage canary sent to %s, %d failed with 5xx: %.1f%%, and --stage-max-errors is %g%%",
 		f.Counted.All, f.Cluster, f.Counted.Failed, 100*float64(f.Counted.Failed)/float64(f.Counted.All), 100*bound)
@@ -170,7 +173,8 @@ func (f *Failure) words(bound float64) string {
 	return why
 }
 
-// sumsOf returns the hashes of the parts of a route table or filter.
+// sumsOf returns the hashes of the parts of a route table (its routes and hosts) or of a filter (its JWT
+// requirements).
 func sumsOf(e *delta.Entry) map[[sha256.Size]byte]bool {
 	sums := map[[sha256.Size]byte]bool{}
 	if e.Type == xds.FilterType {

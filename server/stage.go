@@ -19,8 +19,9 @@ import (
 // revision to that target after the canaries accepted the revision. Both targets share every resource.
 // docs/design/xds.md has the reasons.
 
-// stage is the state of a fleet with canaries: what the canaries have and the other Envoys of the fleet do not
-// have yet. The newest target is that of the scope. stage is guarded by lock.
+// stage is the state of a fleet with canaries: which changes the canaries have, and the other Envoys of the fleet
+// do not have yet. The newest resources are in scope.Target, and those of the other Envoys in promoted. stage is
+// guarded by lock.
 type stage struct {
 	// promoted is the target of the Envoys that are not canaries. It is nil after a restart until the first
 	// promotion, because the current resources of these Envoys are not known.
@@ -77,15 +78,15 @@ const (
 // frozenCode is the code of the problem that a revision is frozen.
 const frozenCode = "RevisionFrozen"
 
-// newStage returns the stage of a scope whose first canary connects. promoted is the target of the Envoys that
-// are not canaries; nil if it is not known.
+// newStage returns the state of a fleet whose first canary connects. The parameter promoted is the target (the
+// set of resources) of the Envoys that are not canaries, or nil if their resources are not known.
 func newStage(promoted *delta.Target) *stage {
 	return &stage{promoted: promoted, pending: newBatch(), left: map[string]bool{}}
 }
 
-// restoredStage returns the stage of a scope that had canaries before gatefold restarted. The current resources
-// of the Envoys that are not canaries are not known. So they are sent nothing until the current revision is
-// promoted.
+// restoredStage returns the state of a fleet that had canaries before gatefold restarted. After the restart, it
+// is not known which resources the other Envoys of the fleet have. So they are sent nothing until the current
+// revision is promoted.
 func restoredStage(was Fleet) *stage {
 	s := newStage(nil)
 	s.withheld, s.lasting, s.uncounted = true, was.Unpromoted, was.Uncounted
@@ -95,9 +96,9 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put records that the newest target has changed: it adds the update to pending. If the update restores the
-// form that the soaking revision or else the promoted target has, nothing is pending for the resource, and put
-// removes it. It does nothing if promoted is nil.
+// put records a change of one resource that canaries get: it adds the update to s.pending. If the update only
+// restores the form that canaries accepted last, or else the form of the promoted target, the resource is removed
+// from s.pending. If s.promoted is nil, put does nothing.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return
@@ -116,9 +117,9 @@ func (s *stage) put(u delta.Update) {
 	s.pending.entries[key] = u.Entry
 }
 
-// published records that all updates of a revision were put; its number is served + 1. If waited is false, no
-// older revision was waiting for its promotion: the Envoys that are not canaries have the revision served, and
-// the time for canaries to answer begins now.
+// published is called after put was called for all updates of a revision. The number of the revision is served +
+// 1. The parameter waited is false if no older revision was waiting to be promoted. Then the other Envoys have
+// the revision served, and the time for canaries to answer begins now.
 func (s *stage) published(served uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = served
@@ -132,13 +133,14 @@ func (s *stage) published(served uint64, waited bool, now time.Time) {
 	}
 }
 
-// waits reports whether a revision is not promoted yet. It returns false if s is nil.
+// waits reports whether a revision has not yet gone to the Envoys that are not canaries. It returns false if s is
+// nil, because then the fleet has no canaries.
 func (s *stage) waits() bool {
 	return s != nil && (s.withheld || len(s.pending.entries) > 0 || s.soaking != nil)
 }
 
-// soaks reports whether canaries accepted the newest revision, and serve it for a while before it is promoted.
-// It returns false if s is nil.
+// soaks reports whether canaries accepted the newest revision, and serve it for a while before it goes to the
+// other Envoys. It returns false if s is nil.
 func (s *stage) soaks() bool { return s != nil && s.soaking != nil && len(s.pending.entries) == 0 }
 
 // newest returns the number of the revision that canaries are sent.
@@ -149,14 +151,17 @@ func (s *stage) newest() uint64 {
 	return s.pending.revision
 }
 
-// startSoak moves the pending changes, which canaries accepted, to soaking.
+// startSoak is called after canaries accepted the pending changes. It moves these changes to s.soaking, where
+// they stay for Staging.Wait before they are promoted.
 func (s *stage) startSoak(now time.Time) {
 	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]Requests{}}
 	s.pending = batch{newBatch().entries, s.pending.revision}
 }
 
-// changes returns the resources that the soaking revision sets. It leaves out removals. If it is not known what
-// the revision changes (uncounted), the result has all clusters, endpoints and route tables.
+// changes returns the resources that the soaking revision sets, without those that it removes. The soaking
+// revision is the one that canaries accepted and serve before it is promoted. If gatefold restarted meanwhile
+// (s.uncounted), it is not known what the revision changes. Then the result also has all clusters, endpoints and
+// route tables.
 func (s *stage) changes() (out []change) {
 	if s.uncounted {
 		for _, typ := range []string{xds.ClusterType, xds.EndpointType, xds.RouteType} {
@@ -173,8 +178,9 @@ func (s *stage) changes() (out []change) {
 	return out
 }
 
-// endSoak moves the soaking changes back to pending, so that canaries must accept them again. A newer pending
-// change of the same resource stays. It does nothing if no changes are soaking.
+// endSoak moves the changes that canaries accepted and serve (s.soaking) back to s.pending, so that canaries must
+// accept them again. If s.pending has a newer change of the same resource, the newer one stays. If s.soaking is
+// nil, endSoak does nothing.
 func (s *stage) endSoak() {
 	if s.soaking == nil {
 		return
@@ -187,8 +193,8 @@ func (s *stage) endSoak() {
 	s.soaking = nil
 }
 
-// take applies a batch to the promoted target, that of the Envoys that are not canaries. It returns the names
-// of the changed resources by type, sorted.
+// take applies a batch of changes to the promoted target, which has the resources of the Envoys that are not
+// canaries. It returns the names of the changed resources by type, sorted.
 func (s *stage) take(b batch) map[string][]string {
 	changed := map[string][]string{}
 	for key, e := range b.entries {
@@ -212,8 +218,9 @@ func (s *stage) awaited() string {
 	return ""
 }
 
-// asProblem returns the problem that a fleet is frozen. Its object is that of v.field. If v.field is zero, it
-// is the Gateway v.gateway, and there is no object if v.gateway is "".
+// asProblem returns the problem that the newest revision of a fleet is frozen. The problem is about the object of
+// v.field. If v.field is zero, the problem is about the Gateway v.gateway. If that is "" too, the problem has no
+// object.
 func (v stageVerdict) asProblem() manifest.Problem {
 	p := manifest.Problem{Code: frozenCode, Severity: manifest.Error, Message: v.problem, Hint: v.hint, Object: v.field.Object, Field: v.field.Path}
 	if namespace, name, ok := strings.Cut(v.gateway, "/"); ok && p.Object.IsZero() {

@@ -14,8 +14,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// staging judges the answers of canaries. It promotes a revision that they accepted, so that it goes to all
-// Envoys of the fleet. It freezes one that they did not accept.
+// staging judges the answers of canaries. If the canaries accept a revision, staging promotes it: all Envoys of
+// the fleet get the revision. If they do not accept it, staging freezes it: the other Envoys do not get the
+// revision.
 type staging struct {
 	*lock
 	options    Staging
@@ -37,7 +38,8 @@ type staging struct {
 	reporters map[reporter]int
 }
 
-// newStaging returns a staging. Unset options get their defaults. It uses the lock of the quarantine rejected.
+// newStaging returns a staging. Unset options get their defaults. The result shares the lock of the quarantine
+// (the parameter rejected).
 func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log zerolog.Logger, counted *figures.Set) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
 	options.interval = cmp.Or(options.interval, ReportInterval)
@@ -48,7 +50,7 @@ func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log z
 	}
 }
 
-// poke requests that run judges the fleets soon, without waiting.
+// poke makes the method run judge the fleets soon. It does not wait for that.
 func (s *staging) poke() {
 	select {
 	case s.changed <- struct{}{}:
@@ -67,8 +69,8 @@ func (s *staging) abandon(c *scope) {
 	c.unstage()
 }
 
-// force promotes everything that a fleet has not promoted, without the answer of canaries. result is the label
-// of the metric.
+// force promotes all pending changes of the fleet c, without waiting for the answers of canaries. The parameter
+// result is the label of the metric that counts the promotion.
 func (s *staging) force(c *scope, result string) {
 	of := c.stage
 	c.split()
@@ -91,8 +93,9 @@ func (s *staging) promoteAll() {
 	s.poke()
 }
 
-// promote applies a batch to the target of the Envoys that are not canaries, and marks it to be sent to them.
-// words is the text of the log line, and result the label of the metric.
+// promote applies a batch of changes to the target of the Envoys that are not canaries, and marks the changes to
+// be sent to these Envoys. The parameter words is the text of the log line, and result is the label of the
+// metric.
 func (s *staging) promote(c *scope, b batch, words, result string) {
 	for st := range c.others {
 		st.revision = s.verdicts.heldBy(st)
@@ -105,8 +108,8 @@ func (s *staging) promote(c *scope, b batch, words, result string) {
 	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
 }
 
-// settle is called after a promotion in the fleet of c. It makes judgeTouched compute the verdict on the
-// fleet's Gateway again. If a newer revision is not promoted yet, the time for canaries to answer begins now.
+// settle is called after a promotion in the fleet of c. It records that the verdict on the fleet's Gateway must
+// be computed again. If a newer revision is not promoted yet, the time for canaries to answer begins now.
 func (s *staging) settle(c *scope) {
 	if c.stage.waits() {
 		c.stage.since = time.Now()
@@ -115,8 +118,8 @@ func (s *staging) settle(c *scope) {
 	s.verdicts.restate(c)
 }
 
-// set stores the verdict on a fleet. If the state or the problem changed, the verdict on the fleet's Gateway is
-// computed again at the next call of judgeTouched. A freeze is logged.
+// set stores the new state of the fleet c. If the state or its problem changed, set also records that the verdict
+// on the fleet's Gateway must be computed again. If the new state is frozen, set logs an ALARM.
 func (s *staging) set(c *scope, now stageVerdict) {
 	before := c.stage.verdict
 	c.stage.verdict = now
@@ -131,15 +134,15 @@ func (s *staging) set(c *scope, now stageVerdict) {
 	}
 }
 
-// reading is work that takes long but reads only immutable values, such as hashing a route table. The caller
-// does it while it does not hold the lock.
+// reading is work that takes long, such as hashing a route table. It reads only values that never change, so the
+// caller does it without holding the lock.
 type reading func()
 
-// sum returns work that stores the hashes of the parts of a route table or filter in s.sums.
+// sum returns work that hashes the parts of a route table or filter and stores the hashes in s.sums.
 func (s *staging) sum(e *delta.Entry) reading { return func() { s.sums[e] = sumsOf(e) } }
 
-// frozenBy returns the verdict that freezes the newest revision of a fleet, with the message and what to do.
-// why is the reason, as a sentence without a full stop.
+// frozenBy returns the verdict that the newest revision of the fleet c is frozen, with the message and what to
+// do. The parameter why is the reason: a sentence without a full stop.
 func (s *staging) frozenBy(c *scope, why string) stageVerdict {
 	others := fmt.Sprintf("stay on revision %d", c.stage.revision)
 	if c.stage.withheld {
@@ -158,8 +161,9 @@ type reporter struct{ node, cluster string }
 // reporterOf returns the reporter of a stream.
 func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
 
-// count adds the load reports of a canary to the counts of the soaking revision. It leaves out a report if its
-// interval began before the canaries accepted that revision. It counts nothing if no revision is soaking.
+// count adds the load reports of a canary to the counts of the revision that canaries accepted and serve before
+// it is promoted. If there is no such revision, nothing is counted. A report is left out if its interval began
+// before the canaries accepted the revision.
 func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
 	s.locked(func() {
 		c := s.verdicts.union

@@ -12,10 +12,12 @@ import (
 // answerTime is how long canaries may take to answer before the revision is frozen.
 const answerTime = time.Minute
 
-// maxSums is how many promoted route tables staging.sums may have at the start of a review.
+// maxSums is how many promoted route tables may have their hashes in staging.sums when a review starts. If there
+// are more, the hashes are dropped, to save memory.
 const maxSums = 16
 
-// run judges the fleets and calls report, after each change and when a wait is over, until ctx ends.
+// run judges the answers of canaries in all fleets and calls report, until ctx ends: after each change, and when
+// a wait is over.
 func (s *staging) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -40,7 +42,8 @@ func (s *staging) run(ctx context.Context) {
 	}
 }
 
-// review judges all fleets with canaries. again is how long the caller waits until the next review.
+// review judges the answers of canaries in all fleets that have canaries. The result is how long the caller waits
+// until the next review.
 func (s *staging) review(now time.Time) (again time.Duration) {
 	if len(s.sums) > maxSums {
 		clear(s.sums)
@@ -57,8 +60,9 @@ func (s *staging) review(now time.Time) (again time.Duration) {
 	}
 }
 
-// judgeAll judges each fleet with canaries. again is the time until the next call. If unread is not empty, the
-// caller does that work and calls again.
+// judgeAll judges the answers of canaries in each fleet that has canaries. The result again is how long the
+// caller waits until the next call. If unread is not empty, the caller does the work in it without the lock, and
+// calls judgeAll again at once.
 func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading) {
 	again = time.Hour
 	for _, c := range s.verdicts.all() {
@@ -77,9 +81,10 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading
 	return again, unread
 }
 
-// judge stores the verdict on one fleet, and promotes its revision if the canaries' answers allow that. again
-// is the time until the next call. If unread is not empty, the caller does that work first. promoted is true if
-// changes moved on to soaking or were promoted; then the caller calls judge again.
+// judge decides whether the revision of one fleet is promoted, frozen, or still waits for canaries, and stores
+// the decision. The result again is the time until the next call. If unread is not empty, the caller does the
+// work in it before that call. The result promoted is true if changes were promoted, or were accepted by canaries
+// and now wait for their promotion; then the caller calls judge again.
 func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
 	again, of := time.Hour, c.stage
 	if !of.waits() { // every change was promoted or undone
@@ -131,11 +136,11 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	return min(again, wait), unread, false
 }
 
-// opinion returns the verdict of the connected canaries on what is pending. The state is frozen if a canary
-// rejected it or disconnected, if a change that failed before is still there, or if a canary has not answered
-// within answerTime. The state is soaks if all canaries accepted it, and report loads as Staging.MaxErrors
-// needs. Otherwise it is judging. again is the time until the verdict may change. If unread is not empty, the
-// verdict is not certain yet.
+// opinion returns what the connected canaries say about the pending changes. The state is frozen if a canary
+// rejected them or disconnected, if a change that failed before is still there, or if a canary has not answered
+// within answerTime. The state is soaks if all canaries accepted the changes and report loads as
+// Staging.MaxErrors needs, and judging otherwise. The result again is the time until the state may change. If
+// unread is not empty, the state is not certain yet.
 func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""
@@ -174,9 +179,10 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
 }
 
-// judgeAbsence judges a fleet without a connected canary. It freezes the revision if a canary disconnected
-// before it accepted the revision, or if a revision was frozen when gatefold stopped. Otherwise it waits for a
-// canary until Staging.Absence is over, and then abandons the stage. again is the time until the next call.
+// judgeAbsence judges a fleet without a connected canary. It freezes the revision if a canary disconnected before
+// it accepted the revision, or if a revision was frozen when gatefold stopped. Otherwise it waits for a canary
+// for Staging.Absence, and then ends the staged delivery (abandon). The result again is the time until the next
+// call.
 func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
 	of := c.stage
 	if of.gone.IsZero() { // for example, after a restart

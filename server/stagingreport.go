@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// awaitReport waits until run has judged the fleets and reported all that has happened so far, or until ctx
-// ends.
+// awaitReport waits until the method run has judged the fleets again and called report, so that all that happened
+// before the call is reported. It also returns when ctx ends.
 func (s *staging) awaitReport(ctx context.Context) {
 	done := make(chan struct{})
 	select {

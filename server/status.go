@@ -59,8 +59,8 @@ func (v *verdicts) verdict(gateway string) board.Verdict {
 	return now
 }
 
-// frozen returns why the newest revision of a Gateway is frozen, in its own fleet or in that of all Gateways.
-// It returns "" if it is not frozen.
+// frozen returns why the newest revision of a Gateway is frozen: in the fleet of this Gateway, or in the fleet
+// that serves all Gateways. If neither fleet is frozen, frozen returns "".
 func (v *verdicts) frozen(c *scope) string {
 	for _, of := range []*stage{c.stage, v.union.stage} {
 		if of != nil && of.verdict.state == frozen {
@@ -70,8 +70,8 @@ func (v *verdicts) frozen(c *scope) string {
 	return ""
 }
 
-// oldOnes returns a sentence about the Envoys that are older than the tested version. It names them, and says
-// how many parts of the Gateway's route tables answer 500 there. It returns "" if no Envoy is older.
+// oldOnes returns a sentence that names the Envoys that are older than the tested version. For each of these
+// Envoys, it says how many parts of the Gateway's route tables answer 500. It returns "" if no Envoy is older.
 func oldOnes(gateway string, streams []*stream) string {
 	var old []string
 	for _, st := range streams {
@@ -86,8 +86,8 @@ func oldOnes(gateway string, streams []*stream) string {
 	return fmt.Sprintf(" Older than Envoy %s, which gatefold is tested with: %s.", testedEnvoy(), strings.Join(slices.Compact(old), ", "))
 }
 
-// closedParts returns a text with how many parts of the Gateway's route tables answer 500 on this Envoy because
-// it is too old for them; "" if there are none.
+// closedParts returns a text with how many parts of the Gateway's route tables (routes or hosts) answer 500 on
+// this Envoy because it is too old for them. It returns "" if there are none.
 func (st *stream) closedParts(gateway string) string {
 	count, needs := 0, ""
 	for part := range st.RejectedParts() {
@@ -102,9 +102,9 @@ func (st *stream) closedParts(gateway string) string {
 	return fmt.Sprintf(", where %d routes or hosts answer 500: %s", count, needs)
 }
 
-// refusals returns a text for each resource of a Gateway that this Envoy rejected, and for each rejected part
-// of a route table or filter. The texts for listeners whose address cannot be bound are added to unbound
-// instead.
+// refusals returns a text for each resource of a Gateway that this Envoy rejected, and for each rejected part of
+// a route table or filter. If a listener is rejected because its address cannot be bound, the text is added to
+// the parameter unbound instead.
 func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
 	for r := range st.Rejections() {
@@ -129,8 +129,9 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns a text about each listener in of, which has the listeners whose address cannot be bound: the
-// errors in u or, if u has none for a listener, its earlier text in before. It returns nil if of is empty.
+// words returns a text for each listener whose address cannot be bound (the keys of the parameter of): the errors
+// in u or, if u has none for the listener, the listener's earlier text in the parameter before. It returns nil if
+// no listener is given.
 func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
 	var out map[string]string
 	for name := range of {
@@ -146,8 +147,8 @@ func (u unbound) words(of map[string]int, before map[string]string) map[string]s
 // to 32,768 bytes.
 const maxRefusals = 5
 
-// sumUp sorts rejections in place and joins them, so that the message does not depend on the order of Envoys.
-// It quotes at most maxRefusals rejections, and counts the others.
+// sumUp joins rejections to one text. It sorts them in place, so that the text does not depend on the order of
+// Envoys. It quotes at most maxRefusals rejections, and gives the number of the others.
 func sumUp(refusals []string) string {
 	slices.Sort(refusals)
 	more := len(refusals) - maxRefusals
@@ -186,8 +187,8 @@ func (v *verdicts) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of reports whether the verdict v has this status, this reason and these unbound listeners. It ignores the
-// messages.
+// of reports whether the verdict v has this status, this reason and these listeners that cannot be bound. It
+// ignores messages.
 func (now standing) of(v board.Verdict) bool {
 	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
 	for listener := range now.unbound {
@@ -197,7 +198,8 @@ func (now standing) of(v board.Verdict) bool {
 	return same
 }
 
-// consequence returns what a part that an Envoy rejects means for requests to this Envoy.
+// consequence returns what happens to requests at an Envoy that rejects this part of a route table or filter: for
+// example "which answers 500 there".
 func consequence(part *delta.RejectedPart) string {
 	switch {
 	case part.Requirement != "":
@@ -209,7 +211,8 @@ func consequence(part *delta.RejectedPart) string {
 }
 
 // refusedRoutes returns a text for each part of a Gateway's route tables and filters that this Envoy rejected,
-// sorted. It leaves out parts that are in quarantine, which are reported at the user's object.
+// sorted. It leaves out parts that are in quarantine (no connected Envoy accepts them), because they are reported
+// at the user's object.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var texts []string
 	for part := range st.RejectedParts() {

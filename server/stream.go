@@ -68,8 +68,8 @@ func (st *stream) old() bool { return xds.ReleaseOf(st.version).Before(testedEnv
 // client returns the name under which the limits count the client: its identity, or its host if it has none.
 func (st *stream) client() string { return cmp.Or(st.identity, connect.HostOf(st.address)) }
 
-// setIdle records whether the stream has nothing to send and awaits no answer, and updates the count of busy
-// streams.
+// setIdle records whether the stream is idle: it has nothing to send and awaits no answer. It also updates the
+// count of busy streams.
 func (st *stream) setIdle(idle bool) {
 	if idle == st.state.Idle {
 		return
@@ -82,8 +82,8 @@ func (st *stream) setIdle(idle bool) {
 	}
 }
 
-// asks reports whether the stream requests a route table. It also returns true if the table's listener could
-// not be bound, because Envoy does not request tables of such a listener.
+// asks reports whether the stream requests a route table. It also returns true if Envoy could not bind the
+// address of the table's listener, because then Envoy does not request the table.
 func (st *stream) asks(table string) bool {
 	if st.Asks(xds.RouteType, table) {
 		return true
@@ -96,8 +96,8 @@ func (st *stream) asks(table string) bool {
 	return false
 }
 
-// belongs reports whether a route table belongs to an Envoy listener: it has the listener's name, alone or
-// before a slash (listen.RoutesName).
+// belongs reports whether a route table belongs to an Envoy listener: the table's name is the listener's name, or
+// begins with the listener's name and a slash (listen.RoutesName).
 func belongs(table, listener string) bool {
 	return table == listener || strings.HasPrefix(table, listener+"/")
 }
@@ -123,7 +123,8 @@ func newScope(name string) *scope {
 	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
 }
 
-// put applies one update to the target. The update is not sent on the streams until markChanges is called.
+// put applies one update to the target: the resources that the Envoys of the scope should have. Nothing is sent
+// on the streams until markChanges is called.
 func (c *scope) put(u delta.Update) {
 	known := c.Known()
 	c.Put(u)
@@ -134,9 +135,9 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// markChanges marks the resources that calls of put changed since the last markChanges, so that the streams
-// send these resources. While only canaries get new revisions (c.stage.promoted is set), it marks the resources
-// on the streams of canaries only. The other Envoys get a revision when it is promoted (see release).
+// markChanges marks the resources that put changed since the last call of markChanges, so that the streams send
+// them. While a fleet has canaries and c.stage.promoted is set, only the streams of canaries send them. The other
+// Envoys get a revision when it is promoted (see release).
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {
@@ -153,9 +154,9 @@ func (c *scope) markChanges() {
 	c.fresh = false
 }
 
-// tally counts the streams that keep a Gateway from being programmed. lacking, refusing and unbound count the
-// streams of the Gateway and the streams that serve all Gateways. busy counts the streams of the scope alone:
-// the union has a tally of its own.
+// tally counts the streams that keep a Gateway from being programmed. The fields lacking, refusing and unbound
+// count the streams of this Gateway and the streams that serve all Gateways. The field busy counts only the
+// streams of the scope: the scope of all Gateways has its own tally.
 type tally struct {
 	busy     int            // streams that are not idle
 	lacking  int            // streams that do not request all route tables of the Gateway
@@ -163,7 +164,9 @@ type tally struct {
 	unbound  map[string]int // rejections because an address cannot be bound, by listener
 }
 
-// share is what one stream adds to the counts (tally) of each Gateway that it serves, by the Gateway's scope.
+// share is what one stream adds to the counts (tally) of the Gateways that it serves. The maps lacks and refuses
+// have a value for each of these Gateways, by the Gateway's scope. The map unbound has the listeners whose
+// address this Envoy cannot bind.
 type share struct {
 	// lacks counts the route tables that the stream does not request. The tables of unbound listeners do not
 	// count, because Envoy does not request them.

@@ -11,8 +11,8 @@ import (
 // answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
 // changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack adds more to the number of route tables of the Gateway c that the stream does not request. more is
-// negative if the stream requests tables now that it did not request before.
+// lack is called after the number of route tables of the Gateway c that the stream does not request changed. The
+// parameter more is the difference; it is negative if the stream now requests more tables.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
@@ -28,8 +28,8 @@ func (v *verdicts) lack(st *stream, c *scope, more int) {
 	}
 }
 
-// recount counts, for each Gateway of the stream, the route tables that the stream does not request. A table of
-// a listener that Envoy could not bind counts as requested.
+// recount counts, for each Gateway of the stream, the route tables that the stream does not request. If Envoy
+// could not bind the address of a listener, the listener's tables count as requested.
 func (v *verdicts) recount(st *stream) {
 	for _, c := range v.served(st) {
 		lacks := 0
@@ -55,8 +55,8 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 	}
 }
 
-// object updates the counts of what the stream rejects (see objection). It returns early if neither the
-// rejections nor the Gateway's resources changed.
+// object updates the counts of what the Envoy of the stream rejects (see objection). It returns early if neither
+// the rejections nor the resources changed since the last call.
 func (v *verdicts) object(st *stream) {
 	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
@@ -73,8 +73,8 @@ func (v *verdicts) object(st *stream) {
 	v.setRefuses(st, v.objections(st))
 }
 
-// setRefuses replaces what the stream objects to (st.refuses) by now, and changes the tallies of the Gateways
-// accordingly.
+// setRefuses stores what the Envoy of the stream rejects (now), by Gateway, in place of the earlier value
+// (st.refuses). It changes the tallies of these Gateways accordingly.
 func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	for c, o := range st.refuses {
 		c.tally.count(o, -1)
@@ -110,7 +110,7 @@ func (v *verdicts) objections(st *stream) map[*scope]objection {
 	return out
 }
 
-// withdraw removes a stream from all counts after it ended.
+// withdraw is called after a stream ended. It removes what the stream added to the counts of its Gateways.
 func (v *verdicts) withdraw(st *stream) {
 	st.setIdle(true)
 	for c, lacks := range maps.Clone(st.lacks) {

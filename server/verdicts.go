@@ -10,8 +10,8 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// verdicts has a verdict for each Gateway: whether its Envoys accepted the configuration. The board adds each
-// verdict to the status of objects. It is guarded by lock.
+// verdicts has a verdict for each Gateway: whether the Gateway is programmed, because its Envoys accepted the
+// configuration. The board shows each verdict in the statuses of objects. verdicts is guarded by lock.
 type verdicts struct {
 	*gateways
 	board *board.Board
@@ -35,7 +35,7 @@ type verdicts struct {
 	supervisedList []envoyhost.State
 }
 
-// newVerdicts returns verdicts without a verdict.
+// newVerdicts returns verdicts in which no Gateway has a verdict yet.
 func newVerdicts(all *gateways, shown *board.Board, announced *announcements) *verdicts {
 	return &verdicts{
 		gateways: all, board: shown, announced: announced, touched: map[*scope]struct{}{}, given: map[string]board.Verdict{},
@@ -62,21 +62,22 @@ func (v *verdicts) forget(gateway string) {
 	v.board.Forget(gateway)
 }
 
-// outdate records that the message of a Gateway's verdict may be wrong.
+// outdate records that the message of the verdict on a Gateway may be wrong, so that the message is made again
+// before it is shown.
 func (v *verdicts) outdate(gateway string) {
 	v.outdated[gateway] = struct{}{}
 	v.board.Outdate(gateway)
 }
 
-// outdateOpen marks the messages of all Gateways that are not programmed as outdated. Its cost does not depend
-// on their number.
+// outdateOpen records that the messages of all Gateways that are not programmed may be wrong. It takes the same
+// time however many these Gateways are.
 func (v *verdicts) outdateOpen() {
 	if v.openOutdated = len(v.open) > 0; v.openOutdated {
 		v.board.OutdateAny()
 	}
 }
 
-// inQuestion returns the Gateways whose message may be wrong.
+// inQuestion returns the Gateways whose verdict may have a wrong message, as a set of "namespace/name".
 func (v *verdicts) inQuestion() map[string]struct{} {
 	if v.openOutdated {
 		maps.Copy(v.outdated, v.open)
@@ -85,8 +86,8 @@ func (v *verdicts) inQuestion() map[string]struct{} {
 	return v.outdated
 }
 
-// absent returns why the Envoy of a Gateway that gatefold runs on this machine does not serve. It returns "" if
-// that Envoy runs, or if the Gateway has none on this machine.
+// absent returns why the Envoy that gatefold runs on this machine for a Gateway does not serve. It returns "" if
+// that Envoy runs, or if gatefold runs none for the Gateway.
 func (v *verdicts) absent(gateway string) string {
 	state, ok := v.supervised[gateway]
 	if !ok || state.Phase == envoyhost.Running {
@@ -98,8 +99,9 @@ func (v *verdicts) absent(gateway string) string {
 	return state.Message
 }
 
-// restate marks the messages that name Envoys of c as outdated, so that they are made again before they are
-// shown. If c is the union, these are the messages of all Gateways.
+// restate is called after something changed that messages say of the Envoys of the scope c. It records that the
+// message of the Gateway of c must be made again before it is shown. If c is the scope of all Gateways, this
+// applies to the messages of all Gateways.
 func (v *verdicts) restate(c *scope) {
 	if c != v.union {
 		v.outdate(c.name)

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called. The Object of the
-// result is nil if no version was served. The Since of the result is the time from which that version is served
-// in place of a newer one in the folder. It is zero if the folder had no newer one.
+// Former returns the version of an object that was served when Applied was last called. In the result, Object
+// is nil if no version was served. Since is the time from which that version is served because a newer version
+// in the folder cannot be used; it is zero if there was no newer version.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -20,10 +20,10 @@ func (s *Store) Former(key manifest.Key) Withheld {
 	return Withheld{before.object, before.since()}
 }
 
-// Applied tells the Store which objects are served: those of all Changes so far, except for the objects in
-// withheld, which gatefold could not translate. For each of these, withheld has the earlier version that is
-// served instead. Applied ignores such a version if it was not served at the previous call of Applied. With
-// Options.Save, Unsaved and Saved then return the earlier versions.
+// Applied tells the Store what its caller serves: the objects of all Changes so far, except for the objects in
+// withheld, which gatefold could not translate. For such an object, withheld has the earlier version that is
+// served instead. Applied ignores an earlier version that was not served at the previous call of Applied. With
+// Options.Save, Unsaved and Saved return the earlier versions from then on.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]
@@ -47,9 +47,9 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
 }
 
-// Anew returns a new Store with the objects that were served when Applied was last called. It is for a Store
-// that a panic left in an inconsistent state. The new Store reads every file of its first Tree. The error is
-// that of New.
+// Anew returns a new Store with the objects that were served when Applied was last called. It replaces a Store
+// that a panic left in an inconsistent state. The new Store reads every file of the first Tree (reading of the
+// folder) that it applies. The error is that of New.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)
 	if err != nil {

@@ -55,9 +55,9 @@ func (c *Checked) Len() int {
 
 var errNotChecked = errors.New("it is not the object that was checked")
 
-// read returns a result with the object, decoded from its JSON. It returns an error if the JSON or the hash in
-// it is invalid, or if gatefold does not read the kind of key. It also returns an error if the object does not
-// have the name and namespace of key.
+// read decodes the object from its JSON, and returns it as the only item of a result (the content of a
+// document). It returns an error if the JSON or the hash in it is invalid, if gatefold does not read the kind
+// of the parameter key, or if the object has another name or namespace than key.
 func (c *Checked) read(key manifest.Key) (*result, error) {
 	text, err := c.MarshalJSON()
 	if err != nil {
@@ -84,18 +84,18 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }
 
-// plainText reports whether JSON keeps everything of an object's typed value. Its argument is the canonical
-// text of the object (kind.typed). It returns false if that text has an empty list, an empty object or null,
-// because encoding/json may leave these out.
+// plainText reports whether an object stays the same if its Go value is saved as JSON and read again. canonical
+// is the JSON from which that Go value was made (kind.typed). The result is false if canonical has an empty
+// list, an empty object or null, because encoding/json may leave these out.
 func plainText(canonical []byte) bool {
 	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document is one valid object without problems, so that a Checked can replace the
-// document in the saved state. It returns false for a Secret, for an object with duplicate listeners
-// (item.twins), and for an object whose text is saved without its document (partial). It also returns false for
-// a creationTimestamp with nanoseconds. The caller checks plainText.
+// isPlain reports whether the document is one valid object without problems, so that the saved state can have a
+// Checked in place of the document. It returns false for a Secret, for an object with duplicate listeners, for
+// an object whose text is saved without its document (partial), and for a creationTimestamp with nanoseconds.
+// The caller must also check plainText.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

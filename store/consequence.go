@@ -56,7 +56,7 @@ func closedStatus(policy manifest.Key, target Target) string {
 	return "500"
 }
 
-// numbered returns the text one if targets has one element, and the text several for any other number.
+// numbered returns the parameter one if targets has one element, and the parameter several otherwise.
 func numbered(targets []Target, one, several string) string {
 	if len(targets) == 1 {
 		return one
@@ -68,9 +68,10 @@ func numbered(targets []Target, one, several string) string {
 // policies invalid if they are in a document that cannot be read as objects, such as a misspelt list.
 const maxConsequences = 5
 
-// addConsequences appends the effect of invalid policies on traffic to messages in all. The effect of a policy
-// is added to the first error of its invalid definition. It changes the elements of all in place. It leaves out
-// a policy whose file may not define objects of the policy's namespace.
+// addConsequences appends the effect of invalid policies on traffic to the messages of problems. The parameter
+// all has the problems, and is changed in place. The effect of a policy is added to the first error of its
+// invalid definition. A policy is left out if path policies do not let its file define objects of its
+// namespace.
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	effects := map[spotOfError][]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}

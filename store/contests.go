@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns the problems of objects that the folder defines more than once. Each definition that is not
-// served has one problem. A definition that the path policies reject has none here, because outsideProblems
-// reports it.
+// contests returns one problem for each definition that is not served because the folder has another definition
+// of the same object. It leaves out definitions that the path policies reject, because outsideProblems reports
+// them.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {

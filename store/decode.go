@@ -20,8 +20,9 @@ const (
 	maxMistakes   = 20      // YAML mistakes that are listed for one document
 )
 
-// errExtraDocument means that a text has a second document. splitDocuments has split the YAML files of the
-// folder at LF. So in their texts, the "---" follows a line break that only YAML knows, such as U+2028.
+// errExtraDocument means that the parser finds two documents in a text that should be one. The YAML files of
+// the folder were already split at each line that begins with "---" after an LF (splitDocuments). So in their
+// texts, the second "---" follows a line break that only YAML knows, such as U+2028.
 var errExtraDocument = errors.New("yaml: a second document begins without a line of its own for ---")
 
 // parseYAML returns the root node of one document. It returns nil for an empty document, and errExtraDocument
@@ -58,8 +59,9 @@ func estimateNodes(text []byte) int {
 	return n
 }
 
-// decoder converts YAML nodes to the values of encoding/json, except that integers are int64. For every value
-// it agrees with sigs.k8s.io/yaml, and so with kubectl. Unlike sigs.k8s.io/yaml, it rejects duplicate keys.
+// decoder converts YAML nodes to the values that encoding/json would return, except that integers are int64.
+// Each value is the one that sigs.k8s.io/yaml, and so kubectl, reads. Unlike sigs.k8s.io/yaml, the decoder
+// rejects duplicate keys.
 type decoder struct {
 	problems []finding
 	path     fieldPath
@@ -70,9 +72,10 @@ type decoder struct {
 	loose    bool                // the mode of readLoosely
 }
 
-// decodeYAML returns the value of a document's root, and at most maxMistakes of its mistakes. Values with a
-// mistake are nil or missing in the result. If a mapping has a key twice, the later value gets another name in
-// the result: the key, the constant repeated and a number. Lines count from the beginning of the document.
+// decodeYAML returns the value of a document, and at most maxMistakes of its mistakes. root is the document's
+// root node. Values with a mistake are nil or missing. If a mapping has a key twice, the later value gets
+// another key in the result: the key, the constant repeated and a number. Lines count from the beginning of the
+// document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
@@ -153,9 +156,9 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias calls then with the node to which the alias n refers, and returns the result of then. If n is inside
-// that node, alias reports a mistake and returns nil without the call. It also returns nil without the call
-// after a limit was exceeded.
+// alias returns the result of the function then for the node to which the alias n refers. If that node contains
+// n, alias reports a mistake and returns nil without calling the function. It also returns nil without calling
+// the function if a limit is exceeded.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -180,9 +183,10 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping adds the keys of the mapping n to object. object already has keys if n is merged into another mapping
-// with <<. If one of two equal keys is merged, the later one wins, as in sigs.k8s.io/yaml. mapping reports
-// duplicate and invalid keys. A duplicate key gets another name (see repeated), and an invalid key is left out.
+// mapping adds the keys and values of the mapping n to object. If n is merged into another mapping with <<,
+// object already has keys. A key that is written in a mapping and also merged into it has the later of the two
+// values, as in sigs.k8s.io/yaml. mapping reports duplicate and invalid keys. A duplicate key gets another name
+// (see repeated), and an invalid key is left out.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {

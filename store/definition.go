@@ -16,8 +16,8 @@ type document struct {
 	*result
 }
 
-// definition is one valid object at its place in a file. After an edit of the file, the definitions before and
-// after the edited part stay the same in memory, and only their places are updated (carryOver).
+// definition is one valid object at its place in a file. If another part of the file is edited, the definition
+// stays the same in memory, and only its place is updated (carryOver).
 type definition struct {
 	*item    // the object in the document
 	file     *file
@@ -44,8 +44,8 @@ func (d *document) root() *yaml.Node {
 	return root
 }
 
-// find returns the place of a field of the object in its document. root is the document's root node
-// (document.root). If root is nil, find returns the place of the object's name.
+// find returns the place (line and column) of a field of the object in its document. root is the document's
+// root node (document.root). If root is nil, find returns the place of the object's name.
 func (d *definition) find(root *yaml.Node, field string) place {
 	if root == nil {
 		return d.place

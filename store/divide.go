@@ -12,10 +12,10 @@ import (
 // the files do not affect each other. So an object that moves between two files is always served. A route is
 // not applied before the Service to which it refers.
 
-// divide returns the edits that can be applied now, and the edits that must wait. An edit waits if its file is
-// not read completely. It also waits if it is related to a waiting edit: one of the two has objects of a
-// namespace, and the text of the other mentions that namespace. A namespace does not count if path policies do
-// not allow the file of the waiting edit to define objects in it.
+// divide separates the changed files of a Tree (edits) into those that can be applied now and those that must
+// wait. A file waits if it is not read completely, or if it is related to a waiting file. Two files are related
+// if one of them has objects of a namespace, and the text of the other mentions that namespace. A namespace
+// does not count if path policies do not let the waiting file define objects in it.
 func (s *serving) divide(edits []edit) (ready, waiting []edit) {
 	waits := make([]bool, len(edits))
 	var queue []int
@@ -78,10 +78,10 @@ func (f *file) unread() bool {
 	return false
 }
 
-// namespacesOf returns the namespaces of the objects in an edited file, before and after the edit, and of its
-// stale objects. It contains "" for cluster-scoped objects. A Namespace belongs to the namespace that it
-// declares. A broken document belongs to every namespace that its text mentions. Documents that are not read
-// yet do not count.
+// namespacesOf returns the namespaces of the objects in an edited file, before and after the edit, and of the
+// stale objects of that file. "" stands for cluster-scoped objects. A Namespace counts for the namespace that
+// it declares. A broken document counts for every namespace that its text mentions, and an unread document for
+// none.
 func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	all := map[string]struct{}{}
 	add := func(key manifest.Key) {

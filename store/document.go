@@ -43,10 +43,10 @@ func (r reader) read(text []byte) *result {
 	return d.result
 }
 
-// open parses a document and reads the object in it. If the document is a list, open reads no object; each call
-// of step reads one. If the document has YAML mistakes, open reads no object, and only records the policies in
-// it, whose targets must answer an error. If the document cannot be parsed at all, open sets unparsed, so that
-// file.finish looks for policies in its text.
+// open begins to read a document. If the document is one object, open reads it. If it is a list of objects,
+// each later call of step reads one of them. If it has YAML mistakes, open only records the policies in it,
+// because their targets must answer an error. If it cannot be parsed at all, open sets unparsed, and
+// file.finish looks for policies in the text.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
@@ -132,14 +132,15 @@ func (d *documentReader) fail(p finding) {
 	d.broken = true
 }
 
-// report adds a problem p of the object at the path at, by default an error. It sets the line and column of p
-// by p.Field. An error marks the document as broken. After maxProblems problems, further ones are only counted.
+// report adds the problem p of an object, by default an error, with the line and column of p.Field. The
+// parameter at is the path of the object in the document. An error marks the document as broken. After
+// maxProblems problems, report only counts further ones.
 func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.Problem) {
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt does the same as report, but finds the place of p.Field with the function place, which is find or
-// findKey. If there are maxProblems problems already, it only increases d.unlisted.
+// reportAt is report with one more parameter: place is the function that finds the line and column of p.Field,
+// find or findKey. If there are maxProblems problems already, it only increases d.unlisted.
 func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
@@ -156,9 +157,9 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows reports whether excerpts of an object may be shown. They may be shown if the document's text looks like
-// neither a Secret nor a policy with users (secretive). They may also be shown if the object is alone in its
-// document, has a known kind other than Secret, and the text has no users (listsUsers).
+// shows reports whether problems may show excerpts of an object. They may if the document's text looks like
+// neither a Secret nor a policy with users (secretive). Otherwise they may only if the object is alone in its
+// document, is of a known kind other than Secret, and the text has no users (listsUsers).
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -166,9 +167,9 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	return harmless && len(at) == 0 && !listsUsers(d.text) || !secretive(d.text)
 }
 
-// document reads value, the content of a document. It reads a single object completely. For a list of objects
-// it only sets outer and elements, and step reads the items. It records a document of another program as
-// foreign, and reports a problem for any other value.
+// document reads value, the content of a document. It reads a single object completely. Of a list of objects it
+// only stores the items, and step reads them later. Content of another program that is no Kubernetes object is
+// recorded as foreign. Any other content that is neither an object nor a List of objects is a problem.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
@@ -196,7 +197,7 @@ func (d *documentReader) document(value any) {
 	}
 }
 
-// object reads the object at a path. If reading panics, only this object is invalid.
+// object reads the object at the path at. If reading it panics, only this object is invalid.
 func (d *documentReader) object(at fieldPath, object map[string]any) {
 	defer func() {
 		if recover() != nil {
@@ -206,10 +207,10 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
-// readObject validates the object at a path. A valid object becomes an item of the result, and so does an
-// object whose only mistake is duplicate listeners (see twinRules). Any other invalid object becomes a
-// rejectedObject. If the kind is missing or wrong, readObject records only the policies in the object, whose
-// targets must answer an error.
+// readObject validates the object at the path at. A valid object becomes an item of the result, and any other a
+// rejectedObject. An object whose only mistake is duplicate listeners (see twinRules) also becomes an item. If
+// the kind is missing or wrong, readObject only records the policies in the object, whose targets must answer
+// an error.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
@@ -259,8 +260,8 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	d.items = append(d.items, item{d.sharer.object(typed), d.nameAt(at), twins, part})
 }
 
-// nameAt returns the place of the name of the object at a path. If the object has no name, it is the place of
-// the last key that exists on the path to the name.
+// nameAt returns the place (line and column) of the name of the object at the path at. If the object has no
+// name, it returns the place of metadata, or of the object if metadata is missing too.
 func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
@@ -343,10 +344,10 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 	}
 }
 
-// typed returns a validated object as a manifest.Object, and its canonical text. It sets the apiVersion of
-// object to the first version of its kind. The canonical text is the JSON of object after that. The hash is
-// that of the canonical text, so a new apiVersion alone does not change the hash. It returns an error if the
-// object does not fit the Go type of its kind.
+// typed converts a validated object to a manifest.Object. It first sets the object's apiVersion to the first
+// version of the kind. canonical is the JSON of the object after that, and the Hash is that of canonical. So an
+// object has the same Hash in each apiVersion. typed returns an error if the object does not fit the Go type of
+// its kind.
 func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
 	canonical, err = json.Marshal(object) // Marshal sorts keys
@@ -360,9 +361,9 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 	return &manifest.Object{Key: keyOf(object), Hash: sha256.Sum256(canonical), Value: value}, canonical, nil
 }
 
-// alone returns the text to save of a validated object whose document must not be saved: a list, or, without
-// Options.SaveSecrets, a document that may contain a Secret or users, even in a comment. It returns nil for any
-// other document, because that is saved itself. It also returns nil if nothing is saved.
+// alone returns the text of a validated object for the saved state, if the document itself must not be saved.
+// This is so for a list. Without Options.SaveSecrets, it is also so for a document that may contain a Secret or
+// users, even in a comment. For any other document, or if nothing is saved, alone returns nil.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
 		return nil

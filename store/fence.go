@@ -26,7 +26,8 @@ const (
 )
 
 // fence applies the path policies (package tenancy): it decides which files may define which objects. A
-// definition that it rejects is read and reported, but not served, and has no effect on accepted definitions.
+// definition that the path policies reject is read and reported, but not served. It has no effect on other
+// definitions.
 type fence struct {
 	policy  tenancy.Policy
 	outside map[manifest.Key]struct{} // keys with definitions that the path policies reject
@@ -39,8 +40,8 @@ func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }
 
-// sourceOf returns ClusterPaths for a file of cluster paths, and OtherFile for any other file. Without path
-// policies it returns AnyFile.
+// sourceOf returns manifest.ClusterPaths for a file of cluster paths, and manifest.OtherFile for any other
+// file. If there are no path policies, it returns manifest.AnyFile.
 func (f *fence) sourceOf(file string) manifest.Source {
 	switch {
 	case !f.policy.InForce():
@@ -107,8 +108,8 @@ func (f *fence) admits(file string, key manifest.Key) bool {
 // rejects reports whether the path policies reject a definition.
 func (f *fence) rejects(d *definition) bool { return !f.permits(d.file.path, d.object) }
 
-// inside returns the definitions of a key that the path policies accept. It adds the key to f.outside if the
-// path policies reject any of the definitions, and removes the key from f.outside if not.
+// inside returns those definitions of a key that the path policies accept. f.outside then contains the key if
+// the path policies reject any of the definitions, and does not contain it otherwise.
 func (f *fence) inside(key manifest.Key, definitions []*definition) []*definition {
 	delete(f.outside, key)
 	if !slices.ContainsFunc(definitions, f.rejects) {

@@ -10,10 +10,11 @@ const (
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// freezeForPolicies returns true and a problem if a Tree must not be applied, because its path policies are not
-// known. This is so if nothing is served yet, and files that may have Namespaces of cluster paths cannot be
-// read. It is also so if the Tree has objects, cluster paths define no Namespace, and AllowEmpty was not
-// called. next has the counts of the Tree. Without path policies, the result is that of freezeForFlag.
+// freezeForPolicies returns true and a problem if a Tree must not be applied because its path policies are not
+// known. In the first case, nothing is served yet, and a file that may have Namespaces of cluster paths cannot
+// be read. In the second case, there is no such file and the Tree has objects, but cluster paths define no
+// Namespace, and AllowEmpty was not called. next has the counts of the Tree. Without path policies, the result
+// is that of freezeForFlag.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)
@@ -35,9 +36,9 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	return manifest.Problem{}, false
 }
 
-// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be missing. This is so if the
-// Tree has a Namespace with the annotation for paths, and one of two conditions is true. Either gatefold serves
-// nothing yet, or it already serves this Namespace with that annotation.
+// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be forgotten. That is so if the
+// Tree has a Namespace with the annotation for paths, and gatefold serves nothing yet or already serves this
+// Namespace with that annotation. Otherwise it returns false. next has the counts of the Tree.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false
@@ -61,8 +62,8 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 // Options.KeepNothing is set.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
-// hiding returns the first edited file, by path, with content that cannot be read and may be Namespaces. It
-// returns "" if there is no such file.
+// hiding returns the path of the first edited file that hides content: something in it cannot be read, and may
+// be a Namespace of cluster paths. It returns "" if there is no such file.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
 		if e.after != nil && e.after.tally.hidden > 0 && (first == "" || e.path < first) {

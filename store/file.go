@@ -25,8 +25,8 @@ type file struct {
 	beside      *oddities
 }
 
-// oddities has everything in a file other than definitions: rejected objects, problems, and objects of kinds
-// that gatefold does not read. Most files have none of these.
+// oddities has everything in a file other than valid objects (definitions): rejected objects, problems, and
+// objects of kinds that gatefold does not read. Most files have no oddities.
 type oddities struct {
 	skipped  *watcher.Skip         // why the file is skipped; nil if it was read
 	rejected []*rejectedDefinition // objects that cannot be served
@@ -78,16 +78,17 @@ func (t tally) minus(f *file) tally {
 	return t
 }
 
-// edit is a file that differs from the previous Tree. before is the file in that Tree, nil for a new file.
-// after is the file in the new Tree, nil for a removed file.
+// edit is the change of one file between two Trees. before is the file in the previous Tree, or nil for a new
+// file. after is the file in the new Tree, or nil for a removed file.
 type edit struct {
 	path          string
 	before, after *file
 }
 
-// split splits the content of a file into documents. A .json file is one document. known has earlier versions
-// of the file. A document with the same text as a document in known gets its result, and is not read again. If
-// the content has more documents than limit, the file gets a problem and no documents.
+// split splits the content of a file into documents. A .json file is one document. The parameter known has
+// earlier versions of the file: a document whose text is also in an earlier version takes over the result from
+// there, and is not read again. If there are more documents than limit, the file gets a problem and no
+// documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" {
@@ -144,10 +145,10 @@ const (
 	maxProblems  = 200 // problems in total
 )
 
-// finish collects and counts the definitions, rejected objects and problems of the file's documents. All
-// documents must be read. It lists at most maxProblems problems, and one for the number of the others.
-// Documents that cannot be parsed may contain policies. So finish looks for policies in the text of the first
-// maxExplained of them (salvageText), so that the policies' targets fail closed.
+// finish collects the definitions, rejected objects and problems of the file's documents, which must all be
+// read. It lists at most maxProblems problems, and one more with the number of those left out. A document that
+// cannot be parsed may contain policies. So finish looks for policies in the texts of the first maxExplained
+// such documents (salvageText), and the targets of these policies fail closed.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {

@@ -45,8 +45,8 @@ func remedies() map[apischema.GroupKind]string {
 	}
 }
 
-// sight is what foreignKinds collects about one kind that gatefold does not read: its first place in the
-// folder, and the number of its objects.
+// sight is what foreignKinds knows about one kind that gatefold does not read: the place of its first object in
+// the folder, and the number of its objects.
 type sight struct {
 	file  string
 	place place
@@ -63,9 +63,9 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds returns the numbers of documents that gatefold does not use, by kind, and a warning for some
-// kinds. A kind has a warning if it is in remedies, or if an object of it is a policy for an object that
-// gatefold serves. Such a kind is not in ignored. The warning is at the first object of the kind. Settings
+// foreignKinds counts the documents of kinds that gatefold does not use. Most kinds are in the result ignored,
+// with their number. A kind has a warning in problems instead if it is in remedies, or if an object of the kind
+// is a policy for an object that gatefold serves. The warning is at the first object of the kind. Settings
 // files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}

@@ -139,8 +139,8 @@ func shorten(text string) string {
 	return text
 }
 
-// readSpec reads the fields that the status of the kind needs. It returns false for a kind without a status,
-// and for a route without readable parentRefs. Otherwise it returns true.
+// readSpec reads the fields that the status of the kind needs. It returns true if the object has a status. It
+// returns false for a kind without one, and for a route without readable parentRefs.
 func (i *Invalid) readSpec(spec map[string]any) bool {
 	gateway := i.Key.Group == gatewayGroup
 	switch kind := i.Key.Kind; {
@@ -264,9 +264,9 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns a copy of i that also has the targets of others, each target once. others are the
-// Invalids of further definitions of the same policy. Lost is true in the copy if it is true in i or in one of
-// others.
+// withTargets returns a copy of i that also has the targets of the Invalids in others, each target once. These
+// are from further definitions of the same policy. In the copy, Lost is true if it is true in any of the
+// Invalids.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

@@ -24,10 +24,10 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
-// keepMoved keeps the last valid version of an object served if another file now has an invalid definition of
-// it. If that file has another source, it adds the object with the new source to change.Set. It returns false,
-// and keeps nothing, if no file has an invalid definition of the object. It also returns false if path policies
-// do not allow that file to define the object.
+// keepMoved keeps the last valid version of an object served if another file has an invalid definition of the
+// object, as after a move. It returns false, and keeps nothing, if no file has such a definition, or if path
+// policies do not let that file define the object. If that file has another source (manifest.Source), the
+// object gets the new source, and is added to change.Set.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
@@ -44,9 +44,9 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 	return true
 }
 
-// keep records that the last valid version of an object stays served. The file at path should define the
-// object, and is broken or has an invalid definition of the object. The parameter now is the time from which
-// the object is stale, if it was not stale before.
+// keep records that the object of a key is stale: its last valid version, the parameter before, stays served.
+// path is the file that should define the object, and is broken or has an invalid definition. The parameter now
+// is the time from which the object is stale, unless it was stale before.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {
@@ -73,7 +73,7 @@ func (s *serving) keep(key manifest.Key, before served, path string, now time.Ti
 }
 
 // release ends the effect of keep: the object of a key is no longer recorded as a stale object of the file at
-// path. It does nothing if there is no such record.
+// path. It does nothing if keep did not record this object for this file.
 func (s *serving) release(key manifest.Key, path string) {
 	if _, kept := s.kept[path][key]; kept {
 		s.fresh.sure = false

@@ -100,9 +100,9 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	return manifest.Problem{}, false
 }
 
-// similarKind returns the kind of the table that was probably meant by gvk, nil if no kind is similar. The
-// result has a similar name in the same group, or the same name in another group. The second is possible only
-// if the group of gvk is similar to that group, is in the table itself, or is one of kgateway (meansKgateway).
+// similarKind returns the kind of the table that a user probably meant by gvk, or nil. The kind has a similar
+// name in the same group, or the same name in another group. Another group counts only if it is similar to the
+// group of gvk, or if the group of gvk is in the table or is one of kgateway (meansKgateway).
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind

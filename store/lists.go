@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// element reads the item at the index i of a list. If the item is not an object, or is itself a List, element
-// reports it, and records only the policies in it. If an item without a kind is probably meant as a policy,
-// element also records its targets. The targets of these policies must answer an error.
+// element reads the item with the index i of a list. If the item is no object, or is a List itself, element
+// reports this, and only records the policies in the item. If the item has no kind and is probably meant as a
+// policy, element also records that policy. The targets of all these policies must answer an error.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// valuesOf returns the values of the fields that the user probably meant by name (see means). The value of the
-// correct name comes first, then those of misspelt and duplicate keys. It leaves out null values.
+// valuesOf returns the values of the field name in a user's mapping. The value under the correct key comes
+// first, then the values under misspelt and duplicate keys (see means). Null values are left out.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])
@@ -29,8 +29,9 @@ func valuesOf(fields map[string]any, name string) (values []any) {
 	return values
 }
 
-// means reports whether the user probably meant name by key. This is so if key is equal to name in any case, is
-// a misspelling of name, or is a duplicate of name that decoder renamed (see repeated).
+// means reports whether a key in a user's text probably stands for the field name. It returns true if the two
+// are equal in any case, if the key is a misspelling of the name, or if it is a duplicate that decoder renamed
+// (see repeated).
 func means(key, name string) bool {
 	key, _, _ = strings.Cut(key, repeated)
 	if key == name || strings.EqualFold(key, name) {

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unnamed is the name that harmlessName returns for "", and the prefix of its other results for invalid names.
+// unnamed is the name that harmlessName returns for "". Every name that it returns for an invalid name begins
+// with unnamed.
 const unnamed = "_"
 
 // nameAfter sets the name of a policy that has no readable name. The new name is made from the path of the
@@ -23,8 +24,8 @@ func (r *rejectedObject) nameAfter(path string) {
 // isNameless reports whether harmlessName made the name of a key, because the object's name is invalid.
 func isNameless(key manifest.Key) bool { return strings.HasPrefix(key.Name, unnamed) }
 
-// harmlessName returns name if it is valid. Otherwise it returns a similar name that is safe in a key and in a
-// file name, and nameless is true.
+// harmlessName returns name and false if name is valid. Otherwise it returns a similar name, which is safe in a
+// key and in a file name, and true.
 func harmlessName(name string) (harmless string, nameless bool) {
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return name, false

@@ -42,8 +42,9 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	}
 }
 
-// grants returns what the annotations of a Namespace allow: one Grant for each of its definitions that the path
-// policies accept. If they accept no definition, it returns the Grant of the served object.
+// grants returns what the annotations of a Namespace allow. There is one Grant for each definition of the
+// Namespace that the path policies accept. If they accept none, the result is the Grant of the served object,
+// the parameter at.
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.fence.rejects(d) {

@@ -46,9 +46,9 @@ const maxOutlineBytes = 8 << 20
 // inside the rule these texts may be nested.
 const maxOutline, maxOutlineDepth = 100, 16
 
-// Outlines returns the outline of each route, in the order of keys. It parses the documents of the routes
-// again. It stops at the first document with which it would read more than maxOutlineBytes. Found is false for
-// the route of that document, and for all routes after it.
+// Outlines returns the Outline (hosts, parents and rules) of each route, in the order of keys. It parses the
+// documents of the routes again, but not more than maxOutlineBytes in total. From the first document that would
+// exceed this limit on, Outlines reads nothing, and the remaining routes have Found false.
 func (s *Store) Outlines(keys []manifest.Key) []Outline {
 	values, bytes := map[*document]any{}, 0
 	out := make([]Outline, len(keys))
@@ -120,8 +120,8 @@ func outlineOf(object map[string]any, namespace string) Outline {
 	return out
 }
 
-// refKeys returns the keys in a list of references. kind and namespace are used if a reference does not have
-// them. The default group is that of the Gateway API.
+// refKeys returns the keys of the objects in a list of references. The parameters kind and namespace are the
+// defaults for references without these fields. The default group is that of the Gateway API.
 func refKeys(value any, kind, namespace string) (out []manifest.Key) {
 	refs, _ := value.([]any)
 	for _, ref := range refs {

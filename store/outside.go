@@ -31,8 +31,8 @@ func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 // maxOutside is how many rejected objects of one file have a problem of their own.
 const maxOutside = 50
 
-// outsideProblems returns the problems of the definitions that the path policies reject. A file has at most
-// maxOutside of these problems, and one more for the number of the other definitions.
+// outsideProblems returns the problems of the definitions that the path policies reject. At most maxOutside
+// definitions of a file have a problem each. If there are more, another problem has the number of the rest.
 func (s *problemLists) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.serving.fence.outside {

@@ -44,8 +44,8 @@ func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	return at, value
 }
 
-// child returns the value that a step leads to, and its key. An item of a list is its own key. Both are nil if
-// n has no such value.
+// child returns the value to which the step s leads in the node n, and the key of that value. For an item of a
+// list, both results are the item. Both are nil if n has no such key or item.
 func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

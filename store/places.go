@@ -22,7 +22,8 @@ func (s *Store) Places(fields []manifest.Field) []Place {
 	return placesOf(fields, s.whereabouts)
 }
 
-// PlacesNow returns a function that returns what Places returns now, even after the Store applies other Trees.
+// PlacesNow returns a function that does the same as Places, for the state of the Store at this moment. Its
+// results stay the same after the Store applies other Trees.
 func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
 	known := make(map[manifest.Key]whereabouts, len(s.serving.served)+len(s.serving.invalid))
 	for key := range s.serving.invalid {
@@ -58,8 +59,8 @@ func (s *Store) whereabouts(object manifest.Key) whereabouts {
 	return whereabouts{Place{File: at.path()}, at.definition}
 }
 
-// placesOf returns the place of each field. The function of returns where an object is. placesOf parses each
-// document at most once.
+// placesOf returns the place of each field. The parameter of is a function that returns where an object is.
+// placesOf parses each document at most once.
 func placesOf(fields []manifest.Field, of func(manifest.Key) whereabouts) []Place {
 	places := make([]Place, len(fields))
 	roots := map[*document]*yaml.Node{}

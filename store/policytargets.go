@@ -52,8 +52,8 @@ func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	return true
 }
 
-// isOf reports whether t is a target of a valid policy. If t is a section of an object, it also returns true if
-// the whole object is a target.
+// isOf reports whether a valid policy has the target t. If t is a section of an object, such as one listener,
+// the result is also true if the policy targets the whole object.
 func (t Target) isOf(policy *manifest.Object) bool {
 	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
 		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)

@@ -17,12 +17,12 @@ var (
 	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
 )
 
-// readings returns variants of a text that is not YAML, the most similar first. salvageText looks for policies
-// in them. All variants are without templates and merge markers. If this alone makes the text YAML, there is
-// only one variant.
+// readings returns variants of a text that is not YAML, the most similar first, in which salvageText looks for
+// policies. Templates and merge markers are removed from all variants. If the text is YAML without them, that
+// is the only variant.
 //
-// Otherwise the first variants have one or two closing braces at the end. The next variants leave out one line
-// near the line that the parser's error names. The last variants end before one of these lines.
+// Otherwise the first two variants have one or two closing braces added at the end. The next variants lack one
+// line: one near the line that the parser's error names. The last variants end before one of these lines.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -60,8 +60,8 @@ func readings(text []byte) iter.Seq[string] {
 	}
 }
 
-// faultyLine returns the line in a parser's error, from 1. It returns last if the error names no line, or a
-// line after last.
+// faultyLine returns the number of the line that a parser's error names, from 1. It returns the parameter last
+// if the error names no line, or a line after last.
 func faultyLine(err error, last int) int {
 	_, after, ok := strings.Cut(err.Error(), "line ")
 	digits, _, _ := strings.Cut(after, ":")

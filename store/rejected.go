@@ -17,8 +17,9 @@ type rejectedDefinition struct {
 	document *document
 }
 
-// replaceRejected replaces the rejected definitions of the file before an edit by those after it. It adds the
-// keys of both to touched, the keys for which it must be decided again which object is served.
+// replaceRejected replaces the rejected definitions of a file, as it was before an edit, by those after the
+// edit. It adds the keys of all these definitions to touched: for these keys, it must be decided again what is
+// served.
 func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	if e.before != nil {
 		for _, r := range e.before.oddities().rejected {
@@ -37,9 +38,9 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	}
 }
 
-// reported returns the rejected definition that is reported for a key without a served object. This is the
-// first definition, by file and place, that has an Invalid and is in a file that the path policies allow. It
-// returns nil if there is none.
+// reported returns the rejected definition whose mistakes are reported for a key that is not served. It is the
+// first definition, by file and place, that has an Invalid and is in a file that path policies let define
+// objects of the namespace. The result is nil if there is none.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
@@ -66,8 +67,8 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 }
 
 // firstRejected returns the first rejected definition of a key, by file and place, for which the function is
-// returns true. It leaves out definitions in files that may not define objects of the namespace by path
-// policies. It returns nil if no definition is left.
+// returns true. It leaves out definitions in files that path policies do not let define objects of the
+// namespace. The result is nil if no definition is left.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file are in the order of their places
@@ -106,8 +107,9 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds the policies without a valid name (isNameless) in files to touched, so that their Invalids
-// are decided again. The targets of such a policy depend on the stale objects of the same file (uncovered).
+// touchNameless adds to touched the policies without a valid name (isNameless) in the given files. So their
+// Invalids are decided again, which is necessary because the targets of such an Invalid depend on the stale
+// objects of the same file (uncovered).
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {
@@ -120,9 +122,9 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejected definition. A definition without a valid name may be any policy
-// of its kind, file and namespace. So the Invalid of such a definition lacks the targets of policies whose last
-// valid version is still served.
+// uncovered returns the Invalid of a rejected definition. A policy without a valid name may be any stale policy
+// of its kind, file and namespace. So its Invalid lacks the targets of these stale policies: their last valid
+// versions still protect the targets, which need not answer an error.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Saved is one served object in a form that can be saved. A Store continues the work of another Store if it
-// restores all objects of that Store. Stale objects stay stale, and an empty folder is frozen. If a key has two
-// definitions, the served one stays served. Several goroutines may read a Saved.
+// Saved is one served object in a form that can be saved on disk. A Store that restores all Saved of another
+// Store continues the work of that Store. Stale objects stay stale, an empty folder is frozen, and of two
+// definitions of an object, the served one stays served. Several goroutines may read a Saved.
 type Saved struct {
 	Key manifest.Key
 	// Path is the file of the object. It is "" if the object is no longer served.
@@ -54,8 +54,9 @@ func (s *Store) Saved() []Saved {
 	return all
 }
 
-// save returns the Saved of a key. If gatefold could not translate the folder's version (Withheld), the Saved
-// has the version that is served instead. The Path of the Saved is "" if no object is served under the key.
+// save returns the Saved of a key. It has the version that is served, even if the folder has a newer version
+// that gatefold could not translate (Withheld). The Path of the Saved is "" if no object is served under the
+// key.
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}
@@ -92,8 +93,8 @@ func (s *Store) save(key manifest.Key) Saved {
 // returns the keys of the objects that cannot be used, sorted: all keys if there are more objects than
 // Options.Limits allows.
 //
-// The first Change that applies a Tree has all restored objects. If the folder is frozen before that, a Change
-// has what Restored returns.
+// The restored objects are in the Set of one Change: the first Change that applies a Tree, or an earlier Change
+// that finds the folder frozen, unless Restored returns nil.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -134,9 +135,9 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	return unusable
 }
 
-// again returns the result of reading a saved object. If r.sound is true, it decodes the object's Checked
-// without validation. It reads the text instead in three cases: there is no usable Checked, the object is
-// stale, or the text may have a Secret that must no longer be saved.
+// again returns the result of reading a saved object. If r.sound is true, it decodes the object's Checked,
+// without validation. It reads and validates the text instead if r.sound is false, if there is no usable
+// Checked, if the object is stale, or if the text may have a Secret that must no longer be saved.
 func (r reader) again(saved Saved) *result {
 	hides := r.save && !r.secrets && secretive(saved.Text) // may have a Secret in a comment, not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
@@ -148,9 +149,9 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies passes the restored Namespaces to the path policies, and removes the restored objects that
-// the policies reject, for example because --cluster-paths changed. Without path policies it does nothing. Then
-// a restored Namespace with annotations of path policies stays served, and freezeForFlag recognizes by it that
+// restorePolicies passes the restored Namespaces to the path policies. Then it removes the restored objects
+// that the policies reject, for example because --cluster-paths changed. Without path policies it does nothing:
+// a restored Namespace with annotations of path policies stays served, and shows freezeForFlag that
 // --cluster-paths was forgotten.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {
@@ -206,7 +207,8 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects returns the result of Restored once, and nil after that.
+// restoredObjects returns the result of Restored, and records that a Change now has these objects. So later
+// calls return nil.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
@@ -226,8 +228,9 @@ func (s *Store) Restored() []*manifest.Object {
 	return s.serving.objects()
 }
 
-// Delivered returns one Change with all objects of all Changes so far, for a receiver that lost its state. Only
-// Set and Invalid are filled in. After Restore, it is empty until a Change has the restored objects.
+// Delivered returns one Change with all objects that the Changes so far have in effect, for a receiver that
+// lost its state. Only Set and Invalid are filled in. After Restore, the result is empty until a Change has the
+// restored objects.
 func (s *Store) Delivered() (all Change) {
 	if s.saves.restored {
 		return all

@@ -43,8 +43,8 @@ func (r *result) hidesNamespace() bool {
 	}))
 }
 
-// finding is a problem of a document. If other is not 0, it is the number of another line of the document, and
-// the message has one verb, %d, for this number.
+// finding is a problem of a document. If other is not 0, the message has the verb %d once, for the number of
+// another line. other is that number, counted from the beginning of the document.
 type finding struct {
 	manifest.Problem
 	other int

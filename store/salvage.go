@@ -66,8 +66,8 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy returns which targets are served without an object, as servedWithout does, if the object has a field
-// for targets: then it is a policy of another program. It returns "" and nil for other objects.
+// openedBy returns the results of servedWithout for an object that is a policy of another program, which means
+// that its spec has a field for targets. For any other object it returns "" and nil.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
@@ -76,9 +76,9 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	return servedWithout(object)
 }
 
-// servedWithout returns text such as "HTTPRoute shop/cart is served without it", with the targets of a policy
-// that gatefold does not serve. It also returns the policy. It returns "" and nil if the object has no target
-// of a kind that gatefold serves.
+// servedWithout returns words about the targets of a policy that gatefold does not serve, such as "HTTPRoute
+// shop/cart is served without it", and the policy. If no target is of a kind that gatefold serves, it returns
+// "" and nil.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
@@ -238,9 +238,9 @@ func (r reader) salvageText(text []byte, problems []finding) (found []rejectedOb
 	return nil
 }
 
-// closeFor records an object that is meant as a policy and cannot be read because of problems. Its targets then
-// answer an error. closeFor does nothing and returns false if the object is not meant as a policy, or is of a
-// kind that gatefold does not serve.
+// closeFor records an object that is meant as a policy and cannot be read because of the given problems. The
+// targets of the policy then answer an error, and closeFor returns true. If the object is not meant as a
+// policy, or is of a kind that gatefold does not serve, closeFor does nothing and returns false.
 func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems []finding) bool {
 	k, metadata := meantPolicy(object)
 	if k == nil || d.isNotServed(object) {
@@ -259,7 +259,8 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 }
 
 // text returns the message of the finding. If the message has the number of another line, text returns a
-// message without that number.
+// message without that number, because the number counts from the beginning of the document and not of the
+// file.
 func (f finding) text() string {
 	if f.other == 0 {
 		return f.Message
@@ -267,10 +268,10 @@ func (f finding) text() string {
 	return quote(f.Field) + " is written twice"
 }
 
-// meantPolicy returns the kind of policy that an object is or was probably meant to be, and the object's
-// metadata. It tries all kinds and versions in the object, then the object's targets (kindByTargets). k is nil
-// if the object is not meant as a policy. If duplicate keys show two objects in one document, it returns the
-// metadata at the position of the kind.
+// meantPolicy returns the kind of policy that an object is, or was probably meant to be, and the object's
+// metadata. It tries all values of kind and apiVersion in the object, then its targets (kindByTargets). k is
+// nil if the object is not meant as a policy. Duplicate keys can show that two objects are in one document. If
+// kind and metadata occur equally often, the metadata is the one at the position of the kind.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -296,9 +297,9 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	return k, metadata
 }
 
-// kindByTargets guesses, from the targets of an object, which kind of policy the object was meant to be. It is
-// for an object whose kind is missing or unknown. The result is the first kind of policy that mayBe allows and
-// that can have one of these targets. It is nil if there is none.
+// kindByTargets guesses from the targets of an object which kind of policy the object was meant to be. It is
+// used for an object whose kind is missing or unknown. The result is the first kind of policy that the object
+// may be (mayBe) and that can have one of the targets, or nil.
 func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}
@@ -372,9 +373,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy with the given name in the group of one of the versions, or with a
-// similar name if no kind has that name. If versions is empty, the name must be equal, ignoring case. It
-// returns nil if there is no such kind of policy.
+// policyKind returns the kind of policy with a name, in the group of one of the versions. If no kind in that
+// group has the name, a policy with a similar name counts. If versions is empty, the name must be equal,
+// ignoring case, in any group. The result is nil if there is no such kind of policy.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -23,23 +23,25 @@ func (s *saves) changed(key manifest.Key) {
 	}
 }
 
-// history has the objects that were served when Applied was last called, for the keys that changed since then.
+// history has, for each key that changed since Applied was last called, the object that was served at that
+// call.
 type history struct {
 	begun    bool // Restore or Applied was called
 	previous map[manifest.Key]served
 	withheld map[manifest.Key]formerVersion // versions that are served instead of those in the Store
 }
 
-// remember records the object that was served under a key before the first Change since Applied was last
-// called. It does nothing if the key already has a record, or before the first call of Restore or Applied. The
-// parameter before is zero if no object was served.
+// remember records the parameter before: the object that was served under a key until now. It is zero if none
+// was served. Only the first call for a key since Applied was last called has an effect. Before the first call
+// of Restore or Applied, remember does nothing.
 func (s *history) remember(key manifest.Key, before served) {
 	if _, known := s.previous[key]; !known && s.begun { // otherwise nothing was served
 		s.previous[key] = before
 	}
 }
 
-// formerVersion is a Withheld, with its text for the saved state.
+// formerVersion is an earlier version of an object that is served instead of the folder's version, with its
+// text for the saved state.
 type formerVersion struct {
 	Withheld
 	text []byte

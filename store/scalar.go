@@ -118,9 +118,9 @@ func resolveNumber(text string) any {
 	return nil
 }
 
-// jsonValue converts a value to the value that Kubernetes reads from its JSON. A float64 whose JSON has no
-// fraction and no exponent becomes an int64 if it fits, so that 1.0 and 1e3 are integers. A uint64 becomes a
-// float64. It returns an error for infinity and NaN.
+// jsonValue returns the value that Kubernetes would read if the parameter value were written as JSON. A float64
+// whose JSON is an integer becomes an int64 if it fits: 1.0 and 1e3 are integers. A uint64 becomes a float64.
+// jsonValue returns an error for infinity and NaN.
 func jsonValue(value any) (any, error) {
 	switch v := value.(type) {
 	case uint64:

@@ -14,8 +14,8 @@ type served struct {
 	kept       *kept       // nil if the object is not kept
 }
 
-// kept describes a stale object: the folder has no valid definition of it, so that its last valid version stays
-// served.
+// kept describes why and since when an object is stale: the folder has no valid definition of the object, and
+// its last valid version stays served.
 type kept struct {
 	path  string    // the file that should define the object
 	twins bool      // the version has twins (see twinRules): no valid version is known

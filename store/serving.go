@@ -38,8 +38,8 @@ func newServing(options Options, files *sources) *serving {
 	}
 }
 
-// replace replaces the definitions of a file before an edit by those after it. It adds the keys for which
-// settle must decide again to touched.
+// replace replaces the definitions of a file, as it was before an edit, by those after the edit. It adds to
+// touched the keys for which settle must decide again which object is served.
 func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
@@ -89,8 +89,9 @@ func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	return old[begin:oldEnd], fresh[begin:end]
 }
 
-// settle decides which object is served under a key, and adds the object to change.Set, or the key to
-// change.Gone, if the object changed. The parameter now is the time from which a stale object is kept.
+// settle decides which object is served under a key. If the served object changed, settle adds it to
+// change.Set, or its key to change.Gone if none is served any more. The parameter now is the time from which
+// the object is stale, if its last valid version stays served.
 func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	s.doubt(key)
 	definitions := s.found[key]
@@ -162,9 +163,9 @@ func preferred(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose returns the definition to serve. It prefers a definition in the file from which the key is served now,
-// and among several in that file the unchanged one. If that file has no definition, or with
-// Options.KeepNothing, it returns the first definition.
+// choose returns the definition to serve. It prefers the definitions in the file from which the key is served
+// now, and among these the one that did not change. If that file has none, or with Options.KeepNothing, it
+// returns the first of all definitions. The parameter before is the version that is served now.
 func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
 	if s.keepNothing {
@@ -181,9 +182,10 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions of which one may be served. inside has the definitions that the path
-// policies accept. Definitions with duplicate listeners (see twinRules) are left out if there are others. If
-// all have duplicate listeners, the result is inside, or nil if a valid version stays served.
+// candidates returns the definitions of which one may be served. The parameter inside has the definitions that
+// the path policies accept. Of these, the ones with duplicate listeners (see twinRules) are left out if there
+// are others. If all have duplicate listeners, the result is inside, or nil if an earlier valid version stays
+// served.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// sharer makes objects share equal strings, to use less memory. For example, ten thousand routes name the same
-// Gateway. It has a fixed number of strings, each at an index that its hash determines. A string replaces
-// another string with the same index. Several goroutines may use it at once.
+// sharer makes equal strings of objects share memory: for example, ten thousand routes name the same Gateway.
+// It remembers 1024 strings at most, each at an index that its hash determines. A new string replaces the
+// string at its index. Several goroutines may use a sharer at once.
 type sharer struct {
 	seed  maphash.Seed
 	words [1024]atomic.Pointer[string]
@@ -22,7 +22,8 @@ const maxShared = 64
 
 func newSharer() *sharer { return &sharer{seed: maphash.MakeSeed()} }
 
-// word returns a pointer to an equal text in s.words. If there is none, it adds a copy of text there.
+// word returns a pointer to a shared string that is equal to text. If the sharer has none, it adds a copy of
+// text.
 func (s *sharer) word(text string) *string {
 	place := &s.words[maphash.String(s.seed, text)%uint64(len(s.words))]
 	if known := place.Load(); known != nil && *known == text {

@@ -8,7 +8,8 @@ import (
 )
 
 // showing finds the places of fields in documents, and returns excerpts of these places. It keeps the parsed
-// text of the last document. So a document is parsed once if the calls for it follow each other.
+// text of the document that was used last. So callers should ask for all places of one document one after
+// another.
 type showing struct {
 	document *document
 	root     *yaml.Node

@@ -7,9 +7,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// belowSkipped returns a Skip for a file in a skipped directory, with the directory's reason. below is false if
-// the file is in no skipped directory. An object of such a file does not count as deleted, even after a
-// restart.
+// belowSkipped returns whether a file is in a skipped directory, and if so, a Skip for the file with the
+// directory's reason. With this Skip, the objects of the file do not count as deleted, even after a restart.
 func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below bool) {
 	for _, skip := range skipped {
 		if strings.HasPrefix(path, skip.Path+"/") {

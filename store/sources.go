@@ -72,9 +72,9 @@ func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string]
 	return edits, contents
 }
 
-// skip returns an edit that marks the file at path as skipped because of why. The file keeps the documents that
-// were read earlier. changed is false if the file was already skipped for the same reason. Then there is no
-// edit.
+// skip returns an edit after which the file at path is skipped for the reason in the parameter why. The file
+// keeps the documents that were read earlier. If the file is already skipped for the same reason, changed is
+// false, and there is no edit.
 func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	before := s.files[path]
 	after := &file{path: path, source: s.fence.sourceOf(path), hides: s.fence.hides(why), beside: &oddities{skipped: &why}}
@@ -87,9 +87,9 @@ func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	return edit{path, before, after}, true
 }
 
-// elsewhere returns the paths of files that the Store knows, and that the previous Tree had skipped. If the
-// previous Tree had no files, it returns all files of the Store; Restore may have added them. A comparison of
-// two Trees does not show whether these files are gone.
+// elsewhere returns the known files that a comparison of two Trees does not show as gone, because the previous
+// Tree did not contain them: it had skipped them. If the previous Tree had no files at all, these are all files
+// of the Store, which Restore may have added.
 func (s *sources) elsewhere() (paths []string) {
 	if s.taken.Files.Len() == 0 {
 		return slices.Collect(maps.Keys(s.files))
@@ -118,8 +118,8 @@ func (s *sources) replace(e edit) (flawed bool) {
 	return flawed
 }
 
-// noteUnread updates s.unread, the files in skipped directories, after an edit. The Skip of such a file has no
-// Detail (belowSkipped).
+// noteUnread adds the file of an edit to s.unread if the file is in a skipped directory, and removes it
+// otherwise. The Skip of a file in a skipped directory has no Detail (belowSkipped).
 func (s *sources) noteUnread(e edit) {
 	delete(s.unread, e.path)
 	if e.after == nil {
@@ -131,8 +131,8 @@ func (s *sources) noteUnread(e edit) {
 }
 
 // firstFence returns the first Namespace, in the order of files, that has the annotation for paths and for
-// whose key counts returns true. It looks at the files that the Store would have after the edits. It returns
-// nil if there is no such Namespace.
+// whose key the function counts returns true. It looks at the files as they would be after the edits. The
+// result is nil if there is no such Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
@@ -158,9 +158,9 @@ func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (firs
 	return first
 }
 
-// counting returns a function for the caller to call after each document. of is the number of documents to
-// read. The returned function calls Options.Progress for the first document, then every progressStep documents,
-// and for the last document.
+// counting returns a function that the caller must call after each document that was read. The parameter of is
+// the number of documents to read. The returned function calls Options.Progress for the first document, then
+// every progressStep documents, and for the last document.
 func (s *sources) counting(of int) func() {
 	if s.progress == nil {
 		return func() {}

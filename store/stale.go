@@ -103,8 +103,8 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	return targets
 }
 
-// selection has the objects that the selectors of stale policies in one namespace select. It is discarded if
-// something in the namespace changes, so that edits of other namespaces do not select again.
+// selection has the objects that the selectors of stale policies select in one namespace. It is computed again
+// only after a change in that namespace.
 type selection struct {
 	objects []*manifest.Object // the served objects of the namespace, sorted by key
 	by      map[manifest.Key][]manifest.Key

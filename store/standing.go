@@ -70,9 +70,9 @@ func (s *problemLists) problems() []manifest.Problem {
 	return s.own
 }
 
-// problemsFrozen returns all problems while the folder is frozen, sorted. why is the problem that freezes the
-// folder. If the new Tree is missing or empty, the others are the problems of the last applied Tree. Otherwise
-// they are the problems of the new Tree's files.
+// problemsFrozen returns all problems while the folder is frozen, sorted. The parameter why is the problem that
+// freezes the folder. If the folder is missing or empty, the result also has the problems of the last applied
+// Tree. Otherwise it also has the problems of the files as they are in the new Tree.
 func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []manifest.Problem {
 	if why.Code == folderEmptied || why.Code == folderMissing {
 		all := slices.Concat(s.problems(), []manifest.Problem{why})

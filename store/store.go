@@ -66,11 +66,11 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 }
 
 // ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
-// nothing. If reading takes longer than turn.Length, it applies only the files that are read, and leaves the
-// others for the next Apply (Change.Waiting). With Options.Strict, turn is ignored.
+// nothing. If reading takes longer than turn.Length, it applies the files that are read by then, and leaves the
+// other files for the next Apply (Change.Waiting). With Options.Strict, it ignores turn.
 //
-// If the files that are read cannot be applied alone, or would freeze the folder, ApplyUntil reads on. If
-// turn.Newer then returns true before all files are read, it returns ErrNewer and applies nothing.
+// If the files that are read cannot be applied without the others, or would freeze the folder, ApplyUntil
+// continues to read. If turn.Newer returns true meanwhile, ApplyUntil returns ErrNewer and applies nothing.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
 	if s.options.Strict { // a folder is applied as a whole, or not at all
 		turn = Turn{}

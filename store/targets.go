@@ -15,9 +15,9 @@ import (
 // kindBackendTLSPolicy is the only policy in the Gateway API's own group.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-// Target is a target of an invalid policy, as far as it can be read. If a part of the target cannot be read,
-// the Target selects more objects, never fewer. Without a readable sectionName it is the whole object. Without
-// a known kind there is a Target for every kind that the policy can target.
+// Target is a target of an invalid policy, as far as it can be read. If something cannot be read, the Target
+// covers more objects, never fewer. For example, without a readable sectionName the whole object is the target.
+// If the kind is unknown, there is a Target for every kind that the policy can target.
 type Target struct {
 	apischema.GroupKind
 	// Name is the name of an object in the policy's namespace. It is "" for a selector.
@@ -69,9 +69,10 @@ type targetReader struct {
 	namespace string // of the policy; "" if targets may be in any namespace
 }
 
-// readTargets returns the targets of a policy that may be invalid anywhere. It searches the whole object, also
-// under misspelt and duplicate names. lost is true if the policy has other targets that cannot be read. If
-// there are more than maxClosingTargets, it returns a target for all objects of each kind.
+// readTargets returns the targets of a policy of the kind k in which anything may be invalid. It searches the
+// whole object, also under misspelt and duplicate keys. lost is true if the policy has further targets that
+// cannot be read. If there are more than maxClosingTargets, the result has one Target for each kind that the
+// policy can target, which stands for all objects of that kind.
 func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
 	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
 	r.loose = len(valuesOf(object, "kind")) < 2 // with two kinds, the document has another object
@@ -222,9 +223,9 @@ func (r *targetReader) selector(fields map[string]any) {
 	r.add(fields, Target{Labels: labels})
 }
 
-// add adds target to r.found, once for each kind that the entry's fields may mean, with that kind and the
-// entry's section. It leaves out a target that is already found. It adds nothing after maxClosingTargets+1
-// targets.
+// add adds target to r.found, with the kind and the section in fields. If the kind in fields is missing or
+// unknown, it adds a target for each possible kind (kindsOf). It leaves out a target that is already in
+// r.found, and adds nothing after maxClosingTargets+1 targets.
 func (r *targetReader) add(fields map[string]any, target Target) {
 	name, _ := fields["sectionName"].(string)
 	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Turn limits how long slow files delay the other files of a Tree. With the zero value, a Tree is applied as a
-// whole.
+// Turn limits how long files that take long to read delay the other files of a Tree. With the zero value, all
+// files of a Tree are applied together.
 type Turn struct {
 	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
 	// are applied first, if they do not depend on the others. 0 means no limit.
@@ -27,8 +27,9 @@ type Turn struct {
 // read.
 var ErrNewer = errors.New("a newer state of the folder waits")
 
-// openFiles has the files that are read, at least in part, and not applied yet, so that the next Apply does not
-// read them again. files has them by path. readings has their documents that are not read completely.
+// openFiles has the files that are read, completely or in part, and that no Apply has applied yet. The next
+// Apply continues with them, and need not read them again. The map files has them by path. readings has those
+// of their documents that are not read completely.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader
@@ -43,9 +44,10 @@ type reading struct {
 // readTime is the time that reading a document took.
 type readTime struct{ parse, validate time.Duration }
 
-// read reads the files that differ between the Tree and the last applied Tree. It returns the edits to apply
-// now, and the edits that must wait (divide). It returns no edits with an error: that of ctx, or ErrNewer. In
-// the Store it changes only the open files (openFiles).
+// read reads the files that differ between the Tree and the last applied Tree. It returns the edits (changed
+// files) to apply now, and those that must wait (divide). If ctx ends or a newer Tree waits, it returns the
+// error of ctx or ErrNewer, and no edits. The only state of the Store that it changes are the open files
+// (openFiles).
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {
@@ -79,8 +81,8 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	return ready, waiting, stats, nil
 }
 
-// open records the files of edits, and the readings of their documents, for the next Apply. The edits are not
-// applied yet.
+// open records files that are not applied yet, and the readings of their documents, so that the next Apply
+// continues with them. It forgets the files that an earlier call recorded.
 func (s *sources) open(edits []edit, readings []*reading) {
 	s.opened = openFiles{}
 	for _, e := range edits {
@@ -113,9 +115,10 @@ func (s *sources) toRead(edits []edit) (all []*reading) {
 	return all
 }
 
-// readFor reads documents until the time length is over, or ctx ends. It always reads at least one step of the
-// first document. A length of 0 means no limit. After each complete document it calls count. It returns the
-// time that reading took, and the number of documents that are complete now.
+// readFor reads the documents of readings until the parameter length has passed, or ctx ends. A length of 0
+// means no limit. It always reads at least one step of the first document. It calls the function count after
+// each complete document. The result has the time that reading took, and the number of documents that are now
+// complete.
 func (s *sources) readFor(ctx context.Context, readings []*reading, length time.Duration, count func()) (took Stats) {
 	begin := time.Now()
 	over := func() bool { return ctx.Err() != nil || length > 0 && time.Since(begin) >= length }
@@ -139,9 +142,9 @@ func (s *sources) readFor(ctx context.Context, readings []*reading, length time.
 	return took
 }
 
-// readUntil reads the document until it is complete, or until over returns true. It always reads at least one
-// step. It returns whether the document is complete, and the time that reading took. Of a complete document it
-// keeps only the result: the parser's tree is larger than the objects.
+// readUntil reads the document until it is complete, or until the function over returns true. It always reads
+// at least one step. done is true if the document is complete, and took is the time that reading took. Of a
+// complete document, only the result stays in memory, because the parser's nodes are larger than the objects.
 func (r *reading) readUntil(over func() bool, with reader) (done bool, took readTime) {
 	var before readTime
 	if r.opened != nil {
@@ -214,8 +217,8 @@ func parted(a, b string) (string, string) {
 	return a[:common+len(first)], b[:common+len(second)]
 }
 
-// without returns the Tree as if the files of edits had not changed: with their content in the last applied
-// Tree, and without those that are new.
+// without returns the Tree as if the files of the edits had not changed. Each file has the content of the last
+// applied Tree, and files that are new since that Tree are left out.
 func (s *sources) without(tree watcher.Tree, edits []edit) watcher.Tree {
 	var set []watcher.File
 	var gone []string

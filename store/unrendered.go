@@ -35,10 +35,10 @@ type unrendered struct {
 	markers map[string]string // marker files by their directory, "" or ending in "/"
 }
 
-// strip returns tree without the files of folders that Kustomize or Helm renders. It adds these files to the
-// Skipped of the result. A folder is such a folder if it has a marker file (unrenderedBy) for which counts
-// returns true. Under path policies these are only files of --cluster-paths, because any other marker could
-// keep files of other teams from being loaded.
+// strip returns the parameter tree with the files of folders that Kustomize or Helm renders moved to Skipped.
+// These are the folders with a marker file (unrenderedBy) for which the function counts returns true. Under
+// path policies, only marker files of --cluster-paths may count: any other could keep files of other teams from
+// being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files

@@ -28,10 +28,10 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// restorePrevious restores before, the version of an object that was served before a panic of settleSafely, and
-// records a problem. serving is false if there was no such version; closeUnsettled then adds an Invalid for the
-// first definition. places has the places in gatefold's code at which the panic happened. The next Tree decides
-// again.
+// restorePrevious undoes a decision of settleSafely that panicked, and records a problem. The object that was
+// served (before) is served again. serving is false if none was served; then closeUnsettled adds an Invalid for
+// the first definition. places has the places in gatefold's code at which the panic happened. The next Tree
+// decides again.
 func (s *serving) restorePrevious(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,

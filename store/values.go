@@ -14,10 +14,10 @@ type Value struct {
 	Any  any
 }
 
-// Values returns the values of the documents of a YAML or JSON file, without reading them as objects. The
-// importer uses it for files of other programs. The limits are those for files of the folder. A document that
-// cannot be read is a problem with its line in the file, and its value is left out. If there are too many
-// documents, Values returns those within the limit and a problem.
+// Values returns the values of the documents of a YAML or JSON file, without reading them as Kubernetes
+// objects. The limits are those for files of the folder. A document that cannot be read has no value, but a
+// problem with its line in the file. If the file has too many documents, Values returns the values up to the
+// limit, and a problem.
 func Values(content []byte) (values []Value, problems []manifest.Problem) {
 	const maxDocuments = 20_000
 	for i, part := range splitDocuments(content) {

@@ -20,8 +20,8 @@ type attachOut struct {
 	// Ports are the ports that the route is served on, sorted.
 	Ports    []int32
 	Problems []manifest.Problem
-	// Bound lists, in words, the hosts that the route's namespace may serve. It is "" if the namespace may
-	// serve all hosts that the route requests.
+	// Bound lists, as text, the hosts that the route's namespace may serve. If the namespace may serve all hosts
+	// that the route requests, Bound is "".
 	Bound string
 	// Lost has, by listener, the host that the route lost to a route of the other kind (HTTPRoute or GRPCRoute).
 	Lost map[listenerKey]listen.Loss
@@ -35,8 +35,8 @@ type parentOut struct {
 	listen.Attachment
 }
 
-// parentKey returns the key of the object that a parentRef names. from is the object that contains the
-// parentRef: its namespace is the default namespace. The default kind is Gateway.
+// parentKey returns the key of the object that a parentRef names. The parameter from is the object that
+// contains the parentRef. The default namespace is that of this object, and the default kind is Gateway.
 func parentKey(from manifest.Key, ref gwv1.ParentReference) manifest.Key {
 	parent := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Kind != nil {
@@ -108,10 +108,10 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without returns p without the listeners that the route lost to a route of another kind. lost has these
-// listeners. If p has one of them, rejection is a message with the routes that won, and left.Accepted has the
-// same message. Otherwise rejection is "". If no listener remains, left.Accepted also has the reason
-// HostnameConflict, so that the parentRef is rejected.
+// without returns p without the listeners that the route lost to routes of another kind (lost). If p has one of
+// these listeners, the result rejection is a message with the routes that won, and left.Accepted has the same
+// message. Otherwise rejection is "". If p loses its last listener, left.Accepted also has the reason
+// HostnameConflict, which rejects the parentRef.
 func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p

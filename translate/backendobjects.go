@@ -60,8 +60,8 @@ func (b *backendObjects) endpointSlices(c *memo.Ctx, service manifest.Key) []*di
 	return out
 }
 
-// fieldOf returns the path of the field that contains an endpoint. key is the EndpointSlice, Backend or Service
-// to search. It returns "" if no field contains the endpoint.
+// fieldOf returns the path of the field that contains an endpoint, in the EndpointSlice, Backend or Service
+// with the given key. If no field of that object contains the endpoint, the result is "".
 func (b *backendObjects) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endpoint) string {
 	if key.Kind == "EndpointSlice" {
 		object, _ := b.slices.Get(c, key)

@@ -15,13 +15,12 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// childEntry is an entry in the status of a child route, for one parent route. It belongs to a parentRef, or to
-// a parent that selects the child although no parentRef names the parent.
-//
-// The Gateway API keys entries by parentRef. So each parentRef has its own entry, even if two parentRefs differ
-// only in sectionName. One entry can represent several rules of the parent, several ports, and several chains
-// of parents. The child is accepted if one rule accepts it. The condition PartiallyInvalid then names the rules
-// that reject it.
+// childEntry is an entry in the status of a child route, for one parent route. An entry belongs to a parentRef
+// of the child, or to a parent that selects the child although no parentRef names the parent. The Gateway API
+// identifies entries by parentRef. So each parentRef has its own entry, even if two parentRefs differ only in
+// sectionName. One entry can stand for several rules of the parent, several ports, and several chains of
+// parents. The child is accepted if one rule accepts the child. The condition PartiallyInvalid then names the
+// rules that reject the child.
 type childEntry struct {
 	Ref    gwv1.ParentReference
 	Index  int // index in spec.parentRefs, -1 if no parentRef names the parent
@@ -39,8 +38,9 @@ type childEntry struct {
 	beside []route.BindingRejection
 }
 
-// of returns the bindings that a child has to one parent, nil if there are none. A binding is the result for
-// the child below one node of a parent (see bindingOut). bound has all bindings of the child, sorted by parent.
+// of returns the bindings of a child to one parent, nil if there are none. A binding is the result for the
+// child below one node of a parent (see bindingOut). The parameter bound has the bindings of the child to all
+// parents, sorted by parent.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
@@ -53,9 +53,9 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether one of the bindings is about a rule of the parent that no parentRef of the child
-// names. That rule may accept or reject the child. The function unnamed reports whether no parentRef has the
-// given sectionName.
+// concerned reports whether some rule of the parent that no parentRef of the child names accepts or rejects the
+// child. The parameter bindings has the results for the child below this parent (see bindingOut). The function
+// unnamed reports whether no parentRef has the given sectionName.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -63,11 +63,11 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry from all bindings of the child to the parent. A binding says which rules of the parent
-// accept or reject the child (see bindingOut). The function meant reports whether the entry is about a rule of
-// the parent, given by name: join ignores which other rules accept or reject the child. Rejections by the whole
-// parent always count. If no rule that is meant accepts the child, join calls reject. The parameter section is
-// for its message: the sectionName of the parentRef, or "".
+// join fills the entry from the results for the child below one parent (bindings, see bindingOut): which rules
+// of the parent accept or reject the child. The function meant reports whether the entry is about the parent's
+// rule with the given name; other rules are ignored. Rejections by the whole parent always count. If none of
+// these rules accepts the child, the entry becomes a rejection. Its message may contain section, the
+// sectionName of the parentRef.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -127,9 +127,9 @@ func (e *childEntry) drop(b *bindingOf) {
 	}
 }
 
-// reject sets Accepted for a child that no rule accepts: the Reason of the first rejection in beside, and the
-// messages of all rejections. Without a rejection, the Reason is UnsupportedValue, and the message contains
-// section.
+// reject makes the entry a rejection, because no rule of the parent accepts the child. Accepted gets the Reason
+// of the first rejection in beside, and the messages of all rejections there. If beside is empty, the Reason is
+// UnsupportedValue, and the message names the sectionName of the parentRef (section).
 func (e *childEntry) reject(section string) {
 	if len(e.beside) == 0 {
 		e.Accepted = route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
@@ -144,8 +144,9 @@ func (e *childEntry) reject(section string) {
 	e.Accepted.Message = route.Several(all)
 }
 
-// status returns the entry for the status of the child. It has the conditions Accepted and ResolvedRefs, and
-// PartiallyInvalid if the child is accepted and Dropped is not empty. generation is that of the child.
+// status returns the entry in the form that the status of the child contains. The conditions are Accepted and
+// ResolvedRefs, and also PartiallyInvalid if the child is accepted and Dropped is not empty. The parameter
+// generation is the generation of the child.
 func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	accepted := manifest.Verdict[gwv1.RouteConditionReason]{Reason: e.Accepted.Reason, Message: e.Accepted.Message}
 	conditions := []metav1.Condition{
@@ -158,9 +159,10 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 	return gwv1.RouteParentStatus{ParentRef: e.Ref, ControllerName: status.ControllerName, Conditions: conditions}
 }
 
-// problem returns the problem that a rejection (why) of the child causes. key is the child. Field is why.Field.
-// If why.Field is "", Field is the path of the parentRef, or "spec" if no parentRef names the parent. Without
-// such a parentRef, the message also says that requests never reach the child from this parent.
+// problem returns the problem that is shown at a child (key) for a rejection (why). The Field of the problem is
+// why.Field. If why.Field is "", Field is the path of the parentRef, or "spec" if the entry belongs to no
+// parentRef. In an entry without a parentRef, the message also says that requests from this parent never reach
+// the child.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {
@@ -178,9 +180,9 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 	return problem
 }
 
-// besideProblems appends to out a warning for each rule of the parent that rejects the child while another rule
-// of the parent accepts it. key is the child. Two rejections cause no warning: no match of the child fits the
-// rule (Unfit), and the child already has a problem about it (Reported).
+// besideProblems appends to out a warning for each rule of the parent that rejects the child (key) while
+// another rule of the parent accepts the child. There is no warning for a rule that no match of the child fits
+// (Unfit), nor for a rejection that another problem of the child already reports (Reported).
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {
@@ -212,9 +214,9 @@ func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	return problem
 }
 
-// missedEverywhere appends to out a warning for each match of a child that none of its parents delegates
-// requests to. key is the child, and bound has its bindings (see bindingOut). A parent that accepts no match of
-// the child does not count. If no parent accepts a match, nothing is appended.
+// missedEverywhere appends to out a warning for each match of a child (key) that gets requests from none of the
+// child's parents. The parameter bound has the results for the child below each parent (see bindingOut).
+// Parents that do not accept the child do not count. If no parent accepts the child, nothing is appended.
 func missedEverywhere(out []manifest.Problem, key manifest.Key, bound []*bindingOf) []manifest.Problem {
 	bound = slices.DeleteFunc(bound, func(b *bindingOf) bool { return len(b.Sections) == 0 })
 	if len(bound) == 0 {

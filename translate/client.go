@@ -12,9 +12,9 @@ import (
 // Secret appended to the cluster name (backend.As). The routes of the Gateway are encoded once more for its
 // virtual hosts. Other Gateways are not affected.
 
-// shownBy returns the entries for a Gateway that presents a client certificate to backends. They are copies of
-// own, the entries of a node (see flatKey), and forward to the clusters of that Gateway. client is
-// "namespace/name" of the Secret with the certificate. If client is "", shownBy returns own itself.
+// shownBy returns copies of the entries of a node (own), in which the rules forward to the clusters of a
+// Gateway that presents a client certificate to backends. The parameter client is "namespace/name" of the
+// Secret with that certificate. If client is "", the result is own itself.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own
@@ -31,8 +31,9 @@ func shownBy(client string, own []*entry) []*entry {
 	return out
 }
 
-// shownBackends returns the keys of the clusters that a Gateway with a client certificate has for some
-// backends. client is "namespace/name" of the Secret. If client is "", shownBackends returns backends.
+// shownBackends returns the keys of the given backends' clusters for a Gateway that presents a client
+// certificate. The parameter client is "namespace/name" of the Secret with the certificate. If client is "",
+// the result is the parameter backends itself.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -16,9 +16,9 @@ import (
 const weightOfClosed = math.MinInt32
 
 // closedHosts returns the flattened form of a route that has too many copies (see copies): a single rule
-// instead of the route's own rules. The rule answers 500 to each request for the route's hosts that no other
-// route matches. over is the exceeded limit, for the message. Without the rule, a wildcard host would get these
-// requests, perhaps the host of another team.
+// instead of the route's own rules. That rule answers 500 to each request for the route's hosts that no other
+// route matches. Without it, a wildcard host would get these requests, perhaps the host of another team. The
+// parameter over is the exceeded limit, for the message.
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{

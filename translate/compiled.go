@@ -42,8 +42,8 @@ func (t table) leaves() []*xds.Leaf {
 
 // tableStep returns the step of the memo.Fold tableRules.table: a function that computes the new table of a
 // virtual host from the old one and the changed rules. The function twins groups rules that match the same
-// requests (see bucket.Shape.Twins). If more than one rule in eight changes, the step builds the tree again
-// instead of editing it. Both ways lead to the same tree.
+// requests (see bucket.Shape.Twins). If more than one rule in eight changes, the step builds table.tree again
+// instead of editing the old tree. The result is the same.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -60,8 +60,8 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 	}
 }
 
-// countOwners returns the number of rules of each namespace after the changes in members. owners has the
-// numbers before the changes.
+// countOwners returns how many rules of a virtual host each namespace has after the changes in members. The
+// parameter owners has these numbers before the changes.
 func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entry]) memo.Ordered[owner] {
 	if owners.Len() == 0 {
 		owners = memo.NewOrdered(compareOwners)
@@ -94,10 +94,10 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns the rules that a table loses (gone) and the rules that it gets (come). members are the changes
-// of the table's rules, in order. If a rule is added and then changed, come has only its last version. One ID
-// can belong to two versions of a rule at once: a rule that begins or stops delegating keeps its ID, and the
-// new version may be added before the old version is removed.
+// moved returns the rules that a table loses (gone) and the rules that a table gets (come). The parameter
+// members has the changes of the table's rules, in order. Of a rule that is added and then changed, only the
+// last version is in come. Two versions of a rule can have the same ID at once: a rule that begins or stops
+// delegating keeps its ID, and the new version may be added before the old version is removed.
 func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	here := make(map[string][]*entry, len(members)) // new versions of rules, by ID
 	for _, m := range members {
@@ -119,8 +119,8 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 	return gone, come
 }
 
-// treeShape returns the functions with which table.tree orders, divides and encodes rules. The function twins
-// becomes bucket.Shape.Twins.
+// treeShape returns the functions with which table.tree orders, divides and encodes rules. The parameter twins
+// groups rules that match the same requests, and becomes bucket.Shape.Twins.
 func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf] {
 	return &bucket.Shape[*entry, *xds.Leaf]{
 		Compare: compareEntries,
@@ -144,7 +144,7 @@ func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string,
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
-// mark is the beginning of the ID of a member that has no rule. Such a member makes a virtual host exist even
-// if it has no rules, so that it answers 404. Otherwise a wildcard host would get its requests. Each hostname
-// of an HTTP or HTTPS listener has a mark, and each route without rules has one in its hosts.
+// mark is the beginning of the ID of a member that has no rule. Such a member makes a virtual host exist
+// without rules, so that the virtual host answers 404. Otherwise a wildcard host would get the requests. There
+// is a mark for each hostname of an HTTP or HTTPS listener, and for each host of a route without rules.
 const mark = "mark "

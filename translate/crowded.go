@@ -23,7 +23,7 @@ const (
 
 // attachments are the policies of one kind that apply to one object.
 type attachments struct {
-	// Aims are the policies that apply to the object, sorted by policy. Each one has those of its targets that
+	// Aims are the policies that apply to the object, sorted by policy, each with those of its targets that
 	// apply to the object. Aims are nil if no policy applies, if more than maxPolicies policies are for the
 	// whole object, or if more than maxAims targets would have to be examined.
 	Aims []*policyTarget
@@ -32,9 +32,9 @@ type attachments struct {
 	Crowded []overLimitAt
 }
 
-// overLimitAt is an object, or a section of it, that fails closed because too many policies apply. Section is
-// the name of a rule, listener or port, "" for the whole object. If Unread is true, more than maxAims targets
-// may apply, and no policy was read.
+// overLimitAt is an object, or a section of an object, that fails closed because too many policies apply.
+// Section is the name of a rule, listener or port, "" for the whole object. If Unread is true, more than
+// maxAims targets of policies may apply to the object, and none of these policies was read.
 type overLimitAt struct {
 	Object  manifest.Key
 	Section string
@@ -51,8 +51,8 @@ func compareCrowded(a, b overLimitAt) int {
 	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), strings.Compare(a.Section, b.Section), cmp.Compare(unread(a), unread(b)))
 }
 
-// words returns a message about the exceeded limit. kind is the kind of the policies. The message has no number
-// that changes with each policy.
+// words returns a message about the exceeded limit. The parameter kind is the kind of the policies. The message
+// has no number that would change with each policy.
 func (at overLimitAt) words(kind string) string {
 	place := at.Object.String()
 	if at.Section != "" {
@@ -64,9 +64,9 @@ func (at overLimitAt) words(kind string) string {
 	return fmt.Sprintf("more than %d objects of kind %s are for %s", maxPolicies, kind, place)
 }
 
-// count sets Crowded to the sections of object with more than maxPolicies policies. A policy for the whole
-// object counts in each of its sections. If more than maxPolicies policies are for the whole object, count sets
-// Aims to nil, and Crowded to the object itself.
+// count finds the sections of an object with more than maxPolicies policies, and lists them in Crowded. A
+// policy for the whole object counts in each section. If more than maxPolicies policies are for the whole
+// object, Crowded has the object itself, and Aims becomes nil.
 func (at *attachments) count(object manifest.Key) {
 	whole, sections := 0, map[string]int{}
 	for _, one := range at.Aims {
@@ -93,9 +93,10 @@ func (at *attachments) count(object manifest.Key) {
 	}
 }
 
-// closing returns the reason why a section of the object fails closed: too many policies apply to it. It
-// returns nil if the number is within the limit. section is the name of a rule, listener or port, "" for the
-// whole object. kind is the kind of the policies, for the message.
+// closing returns the reason why a section of the object fails closed: too many policies apply to the section
+// or to the whole object. If no limit is exceeded, the result is nil. The parameter section is the name of a
+// rule, listener or port, "" for the whole object. The parameter kind is the kind of the policies, for the
+// message.
 func (at *attachments) closing(kind, section string) *closing {
 	for _, crowded := range at.Crowded {
 		if crowded.Section == "" || crowded.Section == section {
@@ -105,8 +106,9 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// policyTarget is a policy with some of its targets. In targetRules.named, these targets name one object. In
-// targetRules.wanted, they select by one label. In attachments, they apply to one object.
+// policyTarget is a policy with some of its targets. In targetRules.named, these are the targets that name one
+// object. In targetRules.wanted, they are the selectors with one label. In attachments, they are the targets
+// that apply to one object.
 type policyTarget struct {
 	Policy  manifest.Key
 	Targets []store.Target

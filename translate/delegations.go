@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// listDelegations returns what the ir.View shows about delegation: an ir.Delegation for each route.Point of
-// nodes. nodes are the nodes that delegate (see flatKey). children has, for each of them, the candidates that
-// are not accepted as child.
+// listDelegations returns what the ir.View shows about delegation: one ir.Delegation for each match that
+// delegates (route.Point). The parameter nodes has the nodes that delegate (see flatKey). The parameter
+// children has, for each of these nodes, the candidates that are not accepted as child.
 func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
@@ -32,8 +32,8 @@ func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejec
 	return out
 }
 
-// keyOfChain returns the key of the node at the end of chain: the route of the last hop, below the routes of
-// the other hops.
+// keyOfChain returns the key of the node at the end of a chain of routes: the route of the last hop, with the
+// routes of all other hops as its parents. The parameter port is the port of the node.
 func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	key := flatKey{Route: chain[0].Route, Port: port}
 	for _, hop := range chain[1:] {
@@ -42,8 +42,8 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt has the rejected candidates (linkKey) below one node (flatKey), each with its reasons. The method
-// under looks them up by route.Point.
+// rejectedAt has the rejected candidates (see linkKey) below one node (flatKey), each with the reasons. The
+// method under looks up the candidates that are rejected at one delegating match (route.Point).
 type rejectedAt struct {
 	rules  map[string][]orderedReason // by Point.At: the rule in its route
 	points map[string][]orderedReason // by Point.Name
@@ -58,7 +58,8 @@ type orderedReason struct {
 	order int
 }
 
-// rejectedAtPoints arranges the rejected candidates of a node (flatKey) for lookup by Point. It must agree with
+// rejectedAtPoints groups the rejected candidates of a node (flatKey) for the method rejectedAt.under, which
+// looks them up by delegating match (route.Point). A candidate must be found for the same Points as by
 // rejectedChild.reasonUnder.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]orderedReason{}, map[string][]orderedReason{}, nil}
@@ -83,8 +84,8 @@ func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	return at
 }
 
-// under returns the candidates that a Point does not accept as children, sorted by key. A candidate that is
-// rejected for several reasons is listed once, with its first reason.
+// under returns the candidates that a delegating match (point) does not accept as children, sorted by key. A
+// candidate that is rejected for several reasons is listed once, with the first reason.
 func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	all := slices.Concat(at.rules[point.At()], at.points[point.Name])
 	if point.Allowed != nil {
@@ -97,9 +98,10 @@ func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	return out
 }
 
-// selected returns how a Point selects child routes. to has one text for each selector. If the Point selects by
-// neither name, namespace nor label, to has the one text for "HTTPRoutes that name it as parent". names are the
-// keys of the routes that the Point selects by name, which may not exist.
+// selected describes which routes a Point, a match that delegates, selects as children. The result to has one
+// text for each selector. If the Point selects by neither name, namespace nor label, to is the one text
+// "HTTPRoutes that name it as parent". The result names has the keys of the routes that the Point selects by
+// name; they may not exist.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

@@ -41,15 +41,16 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether a new reason (by) must replace the reason that was found earlier. Either may be nil,
-// which means no reason. The first reason stays, with one exception: a reason without Unasked replaces one with
-// Unasked. An answer of the issuer would remove only the reason with Unasked.
+// before reports whether a new reason (by) must replace the reason that was found earlier. A nil closing means
+// no reason: nil replaces nothing, and any reason replaces nil. Otherwise the earlier reason stays, with one
+// exception: a reason with Unasked is replaced by a reason without Unasked, which an answer of the issuer would
+// not remove.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }
 
-// closed returns an entry that has the match of e and answers 500 (for a GRPCRoute: UNAVAILABLE). The reason
-// (by) is shown as the cause.
+// closed returns an entry that has the same match as e and answers 500 (UNAVAILABLE for a GRPCRoute). The
+// parameter by is the reason, which is shown to users. It must not be nil.
 func (e *entry) closed(by *closing) *entry {
 	rule := xds.Closed(e.Rule)
 	rule.Action.Respond.Why, rule.Action.Respond.Unasked, rule.Action.Parts = by.Why, by.Unasked, []ir.Part{by.At}
@@ -60,16 +61,16 @@ func (e *entry) closed(by *closing) *entry {
 	return &entry{Rule: rule, Encoded: encoded}
 }
 
-// sets reports whether the route of e sets a policy field itself, so that the policies of its listener do not
-// set it. A route sets a field by a TrafficPolicy, or by a filter. Filters count only for fields that Envoy
-// accepts on a virtual host.
+// sets reports whether the route of e sets a policy field itself, so that the listener's policies do not set
+// the field. A route sets a field by a TrafficPolicy or by a filter. A filter counts only if Envoy accepts the
+// field on a virtual host.
 func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// under returns the rule of e together with the policy fields of its listener (host). Fields that the route
-// sets itself stay as they are. connected has the extensions and credentials that the fields of the listener
-// refer to, and which are copied into the result. It may be nil.
+// under returns a copy of the rule of e with the policy fields of the listener (host). Fields that the route
+// sets itself do not change. The parameter connected has the extensions and credentials that the listener's
+// fields refer to; the copy gets them. It may be nil.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {
@@ -90,8 +91,8 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	return &rule
 }
 
-// connect sets the values of the extensions and credentials that extras names. It copies the values from
-// others, and sets nil for those that others do not have.
+// connect fills in the extensions and credentials that extras refers to, with the values that others have for
+// the same references. A reference without a value in others gets nil.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
 	known, read := map[manifest.Key]*ir.Extension{}, map[ir.CredentialSource][]ir.Credential{}
 	for _, other := range others {

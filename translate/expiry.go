@@ -10,19 +10,19 @@ import (
 )
 
 // Expiry finds the certificates, and the bundles of CA certificates, that have expired or are not yet valid at
-// a given time. It examines them again only if they changed, if one of them expired or became valid since, or
-// if the clock was set back. The zero value is ready for use.
+// a given time. Between two calls of At, they are examined again only if they changed, if one of them expired
+// or became valid, or if the clock was set back. The zero value is ready for use.
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
 	problems     []manifest.Problem
-	// from is the time that problems were computed for. The problems stay the same before the time in until. If
-	// until is zero, they do not change with time.
+	// from is the time for which the problems were computed. Before the time until, the problems stay the same.
+	// If until is zero, the problems do not change with time.
 	from, until time.Time
 }
 
-// At returns the problems that Result.Expired returns for the time now. It computes them again only if they can
-// have changed. If they are equal to those of the last call, it returns the same slice (see
+// At returns the problems that Result.Expired returns for the time now. They are computed again only if they
+// can have changed since the last call. If they are equal to the last ones, At returns the same slice (see
 // store.SameProblems).
 func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	now = now.Round(0) // wall clock only: the monotonic reading would hide that the clock was set back
@@ -44,8 +44,8 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	return e.problems
 }
 
-// turns records a time at which the problems can change. The earliest recorded time becomes e.until. turns
-// ignores a time that is not after e.from.
+// turns records a time (at) at which a certificate expires or becomes valid, so that the problems can change.
+// The earliest recorded time after e.from becomes e.until.
 func (e *Expiry) turns(at time.Time) {
 	if at.After(e.from) && (e.until.IsZero() || at.Before(e.until)) {
 		e.until = at

@@ -43,8 +43,8 @@ func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return verdict
 }
 
-// search is the result for one route.Point: the number of routes that it accepts (live), and the routes that it
-// rejects.
+// search is the result for one delegating match (route.Point): the number of routes that the match accepts as
+// children (live), and the routes that it rejects.
 type search struct {
 	*route.Point
 	live     int
@@ -58,8 +58,8 @@ type search struct {
 	nobody, nobodyHint string
 }
 
-// candidate is a route that a route.Point does not accept, with the reason. Cycle is true if the route is the
-// Point's own route or is above it, so that delegation would not end.
+// candidate is a route that a delegating match (route.Point) does not accept as child, with the reason. Cycle
+// is true if the candidate is the route with that match, or a route above it, so that delegation would not end.
 type candidate struct {
 	route.BindingRejection
 	Child manifest.Key
@@ -77,9 +77,9 @@ func (s search) rejections() string {
 	return text
 }
 
-// complain adds what is wrong with a delegating rule to Problems and Unresolved: a named route does not exist,
-// a reference leads to a cycle, or no route is accepted. If the rule only rejects some routes, complain calls
-// beside.
+// complain adds what is wrong with a delegating rule (s) to Problems and Unresolved. One of three things can be
+// wrong: a named route does not exist, a reference closes a cycle, or no route is accepted. If the rule accepts
+// some routes and rejects others, complain only calls beside.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
@@ -110,9 +110,9 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside records which routes a rule rejects although it accepts others. It adds them as text to Beside. at is
-// the path of the rule. If the rule names a rejected route in backendRefs, and the parentRefs of that route do
-// not allow the parent, beside also adds a warning to Problems.
+// beside records which routes a delegating rule rejects while it accepts others, as text in Beside. The
+// parameter at is the path of the rule. If the rule names a rejected route in backendRefs, and the parentRefs
+// of that route do not allow the parent, there is also a warning in Problems.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return
@@ -137,9 +137,9 @@ func (out *graftOut) beside(at string, s search) {
 	}
 }
 
-// tooMany adds the problem that a rule does not delegate, because delegation would create too many rules. over
-// is the exceeded budget, with the message and the hint. tooMany also sets Unresolved, so that the condition
-// ResolvedRefs of the route becomes False.
+// tooMany adds the problem that a delegating rule (point) does not delegate, because delegation would create
+// too many rules. The parameter over is the exceeded budget, with the message and the hint of the problem.
+// Unresolved is set too, so that the condition ResolvedRefs of the route becomes False.
 func (out *graftOut) tooMany(point *route.Point, over *budgetOut) {
 	at := fmt.Sprintf("spec.rules[%d]", point.Rule)
 	out.Problems = append(out.Problems, manifest.Problem{

@@ -25,7 +25,8 @@ type hostOut struct {
 	OnePaths []onePath
 	// Twins are groups of rules that match the same requests.
 	Twins [][]*entry
-	// Policy applies to routes of the host that do not set its fields themselves. It is nil if there is none.
+	// Policy has the policies of the host's listener. They apply to each route of the host, except for fields
+	// that the route sets itself. Policy is nil if no policy applies.
 	Policy *hostPolicy
 	// Forged are the identity headers (see identityAt) that the host removes from requests of clients.
 	Forged []string
@@ -44,11 +45,11 @@ type hostPolicy struct {
 	// Extras names.
 	Extras   *ir.Extras
 	Backends []*backend.Key
-	// Closed is set if a policy cannot be used, if too many policies apply, or if the policies apply to too many
-	// hosts. It is the reason why all routes of the listener answer 500.
+	// Closed is the reason why all routes of the listener answer 500: a policy cannot be used, too many policies
+	// apply, or the policies apply to too many hosts. It is nil if the routes serve.
 	Closed *closing
 	// StreamsClosed is the reason why connections of TCP, TLS and UDP listeners are refused, nil if they are
-	// not. A valid policy without an acl that cannot be used does not refuse connections.
+	// not. A policy that is valid but cannot be used refuses connections only if it has an acl.
 	StreamsClosed *closing
 }
 
@@ -98,8 +99,8 @@ func (h *hostOut) extras() *ir.Extras {
 	return withForged(held, h.Forged)
 }
 
-// withForged returns a copy of extras whose Forged is names: the identity headers (see identityAt) that a
-// virtual host removes from clients' requests. If names is empty, it returns extras itself.
+// withForged returns a copy of extras in which the field Forged is names: the identity headers (see identityAt)
+// that a virtual host removes from clients' requests. If names is empty, the result is extras itself.
 func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	if len(names) == 0 {
 		return extras
@@ -119,9 +120,9 @@ func (h *hostOut) list() xds.Host {
 	return xds.VirtualHost(h.Key.Domain, h.extras(), routes)
 }
 
-// rules yields the rules of the host as Envoys serve them, with the policy fields of the listener. Rules whose
-// match Envoys rejected are left out (see asServed). If every connected Envoy rejected the host itself, rules
-// yields one rule that answers 500. If every Envoy rejected even that rule, it yields none.
+// rules yields the rules of the host as Envoys serve them, with the policy fields of the listener. A rule whose
+// match Envoys rejected is left out (see asServed). If every connected Envoy rejected the host itself, rules
+// yields a single rule, which answers 500. If every Envoy rejected even that rule, nothing is yielded.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {
@@ -145,9 +146,9 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	}
 }
 
-// asServed returns a rule as Envoys serve it. A rule that Envoys rejected (rule.Rejected is set) becomes a rule
-// that answers 500, or UNAVAILABLE for a GRPCRoute. If Envoys rejected the match of the rule too, the result is
-// nil.
+// asServed returns a rule in the form that Envoys serve. If Envoys rejected the rule (rule.Rejected is set),
+// the result is a rule that answers 500, or UNAVAILABLE for a GRPCRoute. If Envoys rejected the match of the
+// rule too, the result is nil. Any other rule is returned unchanged.
 func asServed(rule *ir.Rule) *ir.Rule {
 	switch {
 	case rule.Rejected == nil:
@@ -171,8 +172,8 @@ func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	}
 }
 
-// refused returns the message for a rule or a host that an Envoy rejected or is too old for. why is the reason.
-// what names the rule or host in the message, for example "the rule".
+// refused returns the message that an Envoy rejected a rule or a host, or is too old for it. The parameter why
+// is the reason. The parameter what names the rule or host in the message, for example "the rule".
 func refused(why *ir.Rejection, what string) string {
 	if why.Lacks != "" {
 		return "an Envoy is too old for " + what + ": " + why.Words

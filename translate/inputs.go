@@ -77,8 +77,8 @@ func serviceOfSlice(key manifest.Key, slice *manifest.Object) []manifest.Key {
 	return []manifest.Key{{Kind: "Service", Namespace: key.Namespace, Name: name}}
 }
 
-// set stores a valid object and removes its invalid version. It does not store an object whose kind no rule
-// reads.
+// set stores a valid object and removes the invalid version of the object, if any. An object whose kind no rule
+// reads is not stored.
 func (in *inputs) set(object *manifest.Object) {
 	in.invalid.Delete(object.Key)
 	if input, ok := in.byKind[[2]string{object.Key.Group, object.Key.Kind}]; ok {
@@ -86,7 +86,8 @@ func (in *inputs) set(object *manifest.Object) {
 	}
 }
 
-// object returns the object of a key. It is nil if there is none, or if no rule reads its kind.
+// object returns the object with a key. If there is no such object, or if no rule reads objects of that kind,
+// the result is nil.
 func (in *inputs) object(key manifest.Key) *manifest.Object {
 	input, known := in.byKind[[2]string{key.Group, key.Kind}]
 	if !known {

@@ -31,7 +31,8 @@ type lastView struct {
 	issuers []string
 }
 
-// watch makes the folds of net set the fields of l when their values change.
+// watch registers l with the folds of a network (net): whenever the value of such a fold changes, the field of
+// l for that fold gets the new value.
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
@@ -47,8 +48,8 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 
-// allProblems returns all current problems, sorted, each once. It joins the problem sets only after a set
-// changed. If the problems are the same, it returns the previous slice.
+// allProblems returns all current problems, sorted and without duplicates. The list is built again only after a
+// problem set changed. If the problems are the same as in the last list, the result is the same slice.
 func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
 		var all []manifest.Problem

@@ -22,7 +22,7 @@ import (
 // flatOut has the flattened rules of a route on one port, below one chain of parents.
 type flatOut struct {
 	*route.Flat
-	// Under are the names of the parent's route.Points that the node (flatKey) is linked to.
+	// Under are the names of the parent's delegating matches (route.Point) that lead to the node (flatKey).
 	Under []string
 	// Hosts are the hosts of the root that the node (flatKey) serves.
 	Hosts   ir.Hosts
@@ -39,10 +39,10 @@ type flatOut struct {
 	rejected rejections
 }
 
-// encode returns the entry of a rule, and the problems of the rule. If every connected Envoy rejected the rule,
-// the entry has Rule.Rejected set (see rejections.mark). If Envoy would reject the rule's action, the entry
-// answers 500 (UNAVAILABLE for a GRPCRoute). If Envoy would reject even the match, the entry is nil
-// (docs/design/xds.md).
+// encode returns a rule with its encoding for Envoy, and the problems of the rule. If every connected Envoy
+// rejected the rule, Rule.Rejected of the entry is set (see rejections.mark). If Envoy would reject the rule's
+// action, the entry answers 500 (UNAVAILABLE for a GRPCRoute). If Envoy would reject even the match, the entry
+// is nil (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
@@ -59,8 +59,8 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names of the parent's route.Points under which the node serves: it has an entry there, or
-// a Point of its own. It checks only the names in Live, and keeps their order.
+// serving returns the names of the parent's delegating matches (route.Point) under which the node (see flatKey)
+// has an entry, or a delegating match of its own. It checks only the names in Live, and keeps their order.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -82,9 +82,9 @@ func (out *flatOut) serving() []string {
 // serves reports whether any rule of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection returns why the node is not served below its parent. The Reason is "" if the node is served, or if
-// Flat has no message about it. If Flat.Conflict is set, the rejection is only about inclusion (GEP-1058):
-// rules of the parent that select the node still serve it.
+// rejection returns why the node (see flatKey) is not served below its parent. If the node is served, or if
+// nothing explains why not, the Reason is "". If Flat.Conflict is set, the rejection is only about a child that
+// names its parent (inclusion, GEP-1058): rules of the parent that select the node still serve it.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -110,8 +110,8 @@ func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
-// use records how much of each policy is effective at one rule. A policy that is recorded already with another
-// effect becomes Merged.
+// use records the effects of policies at one rule of the node in Uses. A policy that is already recorded with
+// another effect gets the effect Merged.
 func (out *flatOut) use(uses []policy.Use) {
 	for _, use := range uses {
 		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
@@ -147,18 +147,18 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut has the fields of a node (flatKey) that links read. It is a separate value, so that an edit of the
-// node's other rules does not affect its children.
+// pointsOut has the fields of a node (flatKey) that the links to its children read. The value is separate from
+// flatOut, so that an edit of the node's other rules does not affect the children.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
-	// Closed says for each namespace whether its children exceed the budget. The entry "" is for namespaces
-	// without their own entry.
+	// Closed says for each namespace whether routes of the namespace would exceed the budget as children. The
+	// entry "" is for all namespaces without an entry of their own.
 	Closed map[string]bool
 }
 
-// overBudget reports whether the children of a namespace exceed the budget. Children over the budget have no links
-// and no nodes.
+// overBudget reports whether routes of a namespace must not become children of the node, because they would
+// exceed the budget (see budgetOut). Such routes have no links to the node.
 func (out *pointsOut) overBudget(namespace string) bool {
 	if closed, ok := out.Closed[namespace]; ok {
 		return closed
@@ -175,8 +175,8 @@ type linkOut struct {
 	Cycle bool
 }
 
-// reject makes the parent reject the candidate as a whole. It removes all links, and why becomes the only
-// rejection. It returns out.
+// reject makes the whole parent reject the candidate: it removes all links, and replaces all rejections with
+// one (why). It returns out.
 func (out *linkOut) reject(why route.BindingRejection) *linkOut {
 	out.Links, out.Rejections = nil, []route.BindingRejection{why}
 	return out

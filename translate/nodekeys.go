@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// flatKey is a node: a route on a port under one chain of parents.
+// flatKey is a node of a delegation tree: a route on one port, below one chain of parents.
 type flatKey struct {
 	Route manifest.Key
 	Port  int32 // 0 if the route is attached to no port
@@ -66,9 +66,9 @@ func (k flatKey) link() linkKey {
 	return linkKey{Parent: flatKey{Route: routeKey(last), Port: k.Port, Via: via}, Child: k.Route}
 }
 
-// branch returns the branch (see branchKey) in which the rules of the node's children are counted. The branch
-// of a root has no Space. The branch of any other node has as Space the namespace of the first route below the
-// root in the node's chain.
+// branch returns the branch (see branchKey) in which the rules of the node's children are counted. For a root,
+// the branch has no Space. For any other node, Space is the namespace of the first route below the root in the
+// node's chain.
 func (k flatKey) branch() branchKey {
 	out := branchKey{Root: k.root(), Port: k.Port}
 	if k.Via != "" {
@@ -78,14 +78,14 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch (see branchKey) of the root's children in a namespace. Rules of the children are
-// counted there only if they are many (see fanoutOut.Heavy). The node must be a root.
+// heavy returns the branch (see branchKey) for the own rules of a root's children in one namespace (space), if
+// they are many (see fanoutOut.Heavy). The node must be a root.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
 
-// linkKey is a pair: the node of a parent, and a candidate for its child. A candidate is a route that the
-// parent selects, or whose parentRefs name the parent.
+// linkKey is a link: the node of a parent (see flatKey), and a candidate for a child of that node. A candidate
+// is a route that the parent selects, or whose parentRefs name the parent.
 type linkKey struct {
 	Parent flatKey
 	Child  manifest.Key
@@ -98,16 +98,17 @@ func (k linkKey) child() flatKey {
 	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
 }
 
-// pointKey is a route.Point of a node: a match at which the node delegates requests. Point is its name.
+// pointKey is a delegating match (route.Point) of a node, and Point is the name of that match. A node is a
+// route in a delegation tree (see flatKey).
 type pointKey struct {
 	Node  flatKey
 	Point string
 }
 
-// branchKey is a set of delegated rules below one root on one port. Each branch has its own budget (see
-// budgetOut). The branch of a namespace has all rules that are below the root's children in that namespace. If
-// these children can have many rules (fanoutOut.Heavy), it also has the children's own rules. The branch
-// without Space has the own rules of all other children.
+// branchKey identifies a branch: delegated rules below one root on one port that have a common budget (see
+// budgetOut). A branch with a Space has the rules below the root's children in that namespace. If these
+// children can have many rules (fanoutOut.Heavy), the branch also has the children's own rules. The branch
+// without a Space has the own rules of all other children of the root.
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32

@@ -12,8 +12,8 @@ import (
 type Options struct {
 	// Bind are the IP addresses of Gateways that request none. The default is 0.0.0.0: all interfaces.
 	Bind []string
-	// AddressPool is a network. Each Gateway that requests no address gets a free address of it. It replaces
-	// Bind. The zero value means that there is no pool.
+	// AddressPool is a network from which each Gateway that requests no address gets a free address. With a
+	// pool, Bind has no effect. The zero value means that there is no pool.
 	AddressPool netip.Prefix
 	// Guard decides which endpoints must not be used.
 	Guard backend.Guard
@@ -22,8 +22,8 @@ type Options struct {
 	WildcardNamespace string
 	// Weighted enables the weights of routes (EP-11466).
 	Weighted bool
-	// WeightScope says among which rules the weight of a route decides the order. The default is VirtualHost. It
-	// has no effect without Weighted.
+	// WeightScope says among which rules the weight of a route decides the order. The default is VirtualHost.
+	// Without Weighted, WeightScope has no effect.
 	WeightScope WeightScope
 	// TrustedHops is the number of trusted proxies in front of Envoy, for all ports (ir.Settings.TrustedHops).
 	TrustedHops uint32

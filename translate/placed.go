@@ -25,8 +25,8 @@ type placed struct {
 	Problems []manifest.Problem
 }
 
-// in returns the entries that a virtual host contains. own are the entries of the node itself: in returns them
-// if Entries has none for the virtual host.
+// in returns the entries of the node that a virtual host (table) contains. If the virtual host is not in
+// Entries, these are the node's own entries (own).
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries

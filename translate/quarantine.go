@@ -16,7 +16,8 @@ import (
 )
 
 // RejectedPart is a rule, a virtual host or a GatewayExtension that Envoys rejected, with the hash of its
-// encoding. Any change of the encoding ends the quarantine, for example by a policy or a parent.
+// encoding. If the encoding changes, for example by a policy or a parent, the RejectedPart no longer applies,
+// and the quarantine ends.
 type RejectedPart struct {
 	// Route is the name of the Envoy route of a rule. For a virtual host without its routes, Route is "", Table is
 	// the name of its RouteConfiguration, and Host is its domain. Otherwise Table and Host are "".
@@ -29,10 +30,10 @@ type RejectedPart struct {
 // Rejection is the reason why Envoys rejected a RejectedPart.
 type Rejection = ir.Rejection
 
-// Quarantine has all parts that every connected Envoy of the Gateway rejected, and parts that some Envoys are
-// too old for. It is the only input that comes from Envoys (docs/design/flow.md). Problems, statuses and the
-// ir.View use it. It changes no resource: the server itself replaces or omits a part for each Envoy that
-// rejected it. It is immutable.
+// Quarantine has the rules, virtual hosts and GatewayExtensions that every connected Envoy of the Gateway
+// rejected, and those that some Envoys are too old for. It is the only input that comes from Envoys
+// (docs/design/flow.md). Problems, statuses and the ir.View show it. It changes no resource: the server itself
+// replaces or omits what an Envoy rejected, for that Envoy. A Quarantine is immutable.
 type Quarantine map[RejectedPart]Rejection
 
 // rejections are the entries of a Quarantine for one route, one virtual host or one GatewayExtension.
@@ -81,8 +82,8 @@ func (q *quarantineInputs) replace(set Quarantine) {
 	q.presentRoutes, q.presentHosts, q.presentExtensions = routes, hosts, extensions
 }
 
-// put adds one entry of the Quarantine to the rejections of a key. It creates the rejections if the key has
-// none.
+// put adds one entry of the Quarantine to the rejections of a key (at[key]). If the key has no rejections yet,
+// put creates them.
 func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection Rejection) {
 	if at[key] == nil {
 		at[key] = rejections{}
@@ -90,8 +91,8 @@ func put[K comparable](at map[K]rejections, key K, part RejectedPart, rejection 
 	at[key][part] = rejection
 }
 
-// replace sets the values of an input. The map before has its present values, and the map after has its new
-// values. Keys that are only in before are deleted.
+// replace sets the values of an input to those in the map after. The map before has the present values of the
+// input. Keys that are in before and not in after are deleted.
 func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, after M) {
 	for key, value := range after {
 		in.Set(key, value)
@@ -129,9 +130,9 @@ func RuleOf(name string) manifest.Field {
 	return field
 }
 
-// mark returns an entry together with its rejection by Envoys. If r has no rejection of e, marked is e and
-// rejection is nil. If some Envoys still serve e (Rejection.Some), marked is e, too. Otherwise marked is a copy
-// of e with Rule.Rejected set.
+// mark returns an entry (e) with its rejection by Envoys. If r has no rejection of the entry, marked is e and
+// rejection is nil. If some Envoys still serve the entry (Rejection.Some), marked is e as well. If no Envoy
+// serves the entry, marked is a copy of e with Rule.Rejected set.
 func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	if len(r) == 0 {
 		return e, nil
@@ -148,9 +149,10 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll calls mark for each entry, and returns the results as marked. own are the entries of the node itself,
-// in the same order. An entry that is also in own is not reported again, so problems has only the rejections of
-// entries that differ. words is the message of the last entry that no Envoy serves, "" if there is none.
+// markAll calls mark for each entry, and returns the results as marked. The parameter own has the entries of
+// the node before listener policies and client certificates were added, in the same order. Rejections of
+// entries that are the same in own are not in problems, because they are reported elsewhere. The result words
+// is the message of the last entry that no Envoy serves, "" if there is none.
 func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
 		return entries, nil, ""

@@ -15,9 +15,9 @@ import (
 // Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
 // report the rejection (docs/design/routes.md).
 
-// rejectedChild is a route that some route.Points of a node do not accept as child. The route is a candidate: a
-// Point selects or admits it, or its parentRefs name the rule of a Point. A node is a route in a delegation
-// tree (see flatKey).
+// rejectedChild is a route that some delegating matches (route.Point) of a node do not accept as child. The
+// route is a candidate: a Point selects or admits the route, or the route's parentRefs name the rule of a
+// Point. A node is a route in a delegation tree (see flatKey).
 type rejectedChild struct {
 	rejectedChildKey
 	// Points are the names of the Points that do not accept the candidate. They are empty if Node is false and
@@ -29,9 +29,10 @@ type rejectedChild struct {
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey identifies a rejectedChild among those of one parent node (flatKey). Child is the candidate,
-// see linkKey. If Node is false, rules of the parent do not accept the candidate: it has no link there. If Node
-// is true, the candidate has a node, but none of its rules is below some route.Points of the parent.
+// rejectedChildKey identifies a rejectedChild among those below one parent node (flatKey). Child is the
+// candidate that is rejected. If Node is false, rules of the parent reject the candidate itself. If Node is
+// true, the parent accepts the candidate, but some delegating matches (route.Point) of the parent lead to none
+// of the candidate's rules.
 type rejectedChildKey struct {
 	Child manifest.Key
 	Node  bool
@@ -42,8 +43,8 @@ func compareRejected(a, b *rejectedChild) int {
 	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
-// rejectedLinks yields the candidate of a link if the link has rejections. The key of the member is the
-// parent's node.
+// rejectedLinks yields the candidate of a link (see linkKey) if rules of the parent reject the candidate. The
+// Key of the yielded member is the parent's node.
 func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	if len(l.Rejections) == 0 {
 		return
@@ -55,8 +56,8 @@ func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
-// rejectedNodes yields the route of a node if some of the parent's route.Points accept none of its rules. The
-// key of the member is the parent's node.
+// rejectedNodes yields the route of a node (see flatKey) if some of the parent's delegating matches
+// (route.Point) lead to none of the node's rules. The Key of the yielded member is the parent's node.
 func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)
@@ -85,17 +86,17 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether a rejection must be shown at a rule that accepts other routes. A cycle is always
-// shown. A rejection is not shown in two cases: other Points of the parent accept rules of the candidate's
-// node, or the candidate names a rule that does not exist.
+// matters reports whether a rejection (why) must be shown at a delegating rule that accepts other routes. A
+// cycle is always shown. Any other rejection is shown, except in two cases: the candidate's node serves under
+// other delegating matches of the parent, or the candidate names a rule that does not exist.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// reasonUnder returns the first reason why point does not accept the candidate. ok is false if no reason is
-// about point. A reason with a Rule is about the Points of that rule. A reason without a Rule is about the
-// Points in r.Points. If r.Points is empty and no other rule accepts the candidate, it is about every Point
-// with allowedRoutes.
+// reasonUnder returns the first reason why a delegating match (point) does not accept the candidate. If no
+// reason is about the Point, ok is false. A reason with a Rule is about all Points of that rule. A reason
+// without a Rule is about the Points in r.Points. If r.Points is empty and no other rule accepts the candidate,
+// a reason without a Rule is about every Point with allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Result is the output for one Change. What it refers to is never changed. The caller of Apply sets Stale.
+// Result is what Translator.Apply returns for one Change. Nothing that a Result refers to is changed later. The
+// caller of Apply sets the field Stale.
 type Result struct {
 	// Delta has only the resources that changed, sorted by Gateway, type and name.
 	Delta []xds.Update
@@ -16,14 +17,14 @@ type Result struct {
 	Infra []ir.InfraUpdate
 	// Status has the changed statuses, sorted by key.
 	Status []status.Update
-	// Problems has all current problems, sorted. They name object and field; store.Locate adds file and line.
-	// If no problem changed, it is the same slice as in the previous Result (store.SameProblems).
+	// Problems has all current problems, sorted. Each problem names object and field; store.Locate adds file and
+	// line. If no problem changed, Problems is the same slice as in the previous Result (store.SameProblems).
 	Problems []manifest.Problem
 	// Stale has each object whose last valid version is served (store.Change.Stale). A Translator leaves it
 	// empty; the caller copies the list of the store.
 	Stale []store.Stale
-	// View returns the routes in the order in which Envoy tries them, for explain. It builds the View in its
-	// first call, and can be called from any goroutine. It always shows the state after this Result.
+	// View returns the routes in the order in which Envoy tries them, for explain. The View is built in the
+	// first call and always shows the state after this Result. Any goroutine may call View.
 	View func() *ir.View
 	// Certificates are the certificates that Envoys get, sorted by Secret. If none changed, Certificates and
 	// Authorities are the same slices as in the previous Result.

@@ -25,13 +25,13 @@ type targetRules struct {
 	kind string
 	// targets has the targets of each policy, in the order of its spec.
 	targets *memo.Rule[manifest.Key, []store.Target]
-	// named has, by object, the policies whose targetRefs name the object. wanted has, by label, the policies
-	// whose selectors select by the label, or select all objects of a kind (see labelAt).
+	// named has, for each object, the policies whose targetRefs name that object. wanted has, for each label,
+	// the policies whose targetSelectors contain that label, or select all objects of a kind (see labelAt).
 	named  *memo.Fold[manifest.Key, manifest.Key, *policyTarget, aims]
 	wanted *memo.Fold[labelAt, manifest.Key, *policyTarget, aims]
 	// selectable has, by label, the objects with that label.
 	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
-	// at has, by object, the policies that apply to the object.
+	// at has, for each object, the policies that apply to that object.
 	at *memo.Rule[manifest.Key, *attachments]
 	// crowded has, by namespace, the objects and sections with too many policies.
 	crowded *memo.Fold[string, overLimitAt, overLimitAt, memo.Ordered[overLimitAt]]
@@ -87,8 +87,8 @@ type targetRulesIn struct {
 }
 
 // newTargetRules declares the rules for the targets of the policies of kind gk. The function read returns the
-// targets of a valid policy. sides are the objects that selectors of these policies can select. If there are no
-// sides, selectors select nothing.
+// targets of a valid policy. The parameters sides are the sets of objects, one for each kind, that
+// targetSelectors of these policies can select. Without sides, the selectors select nothing.
 func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := targetRules{
@@ -127,8 +127,8 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, re
 	return a
 }
 
-// addSelectors declares the members of the folds wanted and selectable. These are the labels that selectors of
-// policies need, and the labels of the objects in sides, which selectors can select.
+// addSelectors fills two folds of the receiver: wanted, with the labels in the selectors of policies, and
+// selectable, with the labels of the objects that selectors can select (sides).
 func (a targetRules) addSelectors(sides []*objects) {
 	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *policyTarget)) {
 		for label, one := range aimsBy(key, targets, wantedLabel) {
@@ -146,9 +146,9 @@ func (a targetRules) addSelectors(sides []*objects) {
 }
 
 // runAt returns the policies that apply to an object: those whose targetRefs name the object, and those whose
-// selector matches its labels. If more than maxAims targets must be examined, or if more than maxPolicies
-// policies are for the whole object, it returns only a Crowded entry. A section with more than maxPolicies
-// policies has a Crowded entry of its own.
+// selector matches the object's labels. If more than maxAims targets of policies would have to be compared with
+// the object, or if more than maxPolicies policies target the whole object, the result has only a Crowded
+// entry. A section with more than maxPolicies policies has a Crowded entry of its own.
 func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	groups, labels := a.groups(c, key)
 	targets := 0
@@ -210,8 +210,8 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
-// aimsBy groups the targets of a policy. The function by returns the group of a target, for example the object
-// that it names. If by returns false, the target is left out.
+// aimsBy groups the targets of a policy. The parameter by is a function that returns the group of a target, for
+// example the object that the target names. Targets for which that function returns false are left out.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*policyTarget {
 	out := map[K]*policyTarget{}
 	for _, target := range targets {
@@ -227,15 +227,15 @@ func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(n
 	return out
 }
 
-// objectOf returns the key of the object that a target names. namespace is that of the policy. ok is false if
-// the target is a selector.
+// objectOf returns the key of the object that a target of a policy names. The parameter namespace is the
+// namespace of the policy. If the target is a selector, ok is false.
 func objectOf(namespace string, target store.Target) (key manifest.Key, ok bool) {
 	return targetKey(namespace, target), target.Name != ""
 }
 
-// wantedLabel returns the one label under which a selector is found in the fold wanted. It is the first label
-// of the selector by name. For a selector of all objects of a kind it has no Name. ok is false if the target
-// names an object. namespace is that of the policy.
+// wantedLabel returns the label under which a selector is stored in the fold wanted: the alphabetically first
+// label of the selector. For a selector of all objects of a kind, the result has an empty Name. The parameter
+// namespace is the namespace of the policy. If the target names an object, ok is false.
 func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	at = labelAt{GroupKind: target.GroupKind, Namespace: namespace}
 	if names := slices.Sorted(maps.Keys(target.Labels)); len(names) > 0 {
@@ -244,8 +244,8 @@ func wantedLabel(namespace string, target store.Target) (at labelAt, ok bool) {
 	return at, target.Name == ""
 }
 
-// offeredLabels returns the keys under which selectors can find an object: one for each label of the object,
-// and one without Name, for selectors of all objects of its kind.
+// offeredLabels returns the keys under which selectors can find an object: one key for each label of the
+// object, and one key with an empty Name, for selectors of all objects of the kind.
 func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	at := labelAt{GroupKind: key.GroupKind(), Namespace: key.Namespace}
 	out := []labelAt{at}
@@ -255,16 +255,18 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether policies may apply to an object: whether one names it, or selects by one of its labels.
-// Callers check any before they read the rule at, so that the rule has values only for few objects.
+// any reports whether policies may apply to an object: whether a policy names the object, selects all objects
+// of its kind, or has a selector whose alphabetically first label the object has. The rule at is read only for
+// objects for which any returns true, so that few objects have a value.
 func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
 
-// objects returns the keys of a target's objects, sorted. A target with a name has one object, which may not
-// exist. A selector has the objects that it selects. Then objects returns at most limit keys and examines at
-// most maxAims objects. all is false if one of these limits ended the search.
+// objects returns the keys of the objects that a target of a policy is for, sorted. For a target with a name,
+// that is one object, which may not exist. For a selector, objects returns at most limit of the selected
+// objects, and examines at most maxAims candidates. The result all is false if one of these two limits ended
+// the search.
 func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
@@ -284,9 +286,9 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 	return out, true
 }
 
-// isFor reports whether a target applies to an object. of is the key of the object, and labels are its labels.
-// A target with a name must name the object. A selector must be for the kind of the object, and select its
-// labels. isFor ignores the section of the target.
+// isFor reports whether a target of a policy applies to the object with the key of and with the given labels. A
+// target with a name applies to the object that it names. A selector applies to objects of its kind that have
+// all its labels. isFor ignores the section of the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -297,7 +299,7 @@ func isFor(target store.Target, of manifest.Key, labels map[string]string) bool 
 	return hasLabels(labels, target.Labels)
 }
 
-// hasLabels reports whether labels contains all of wanted.
+// hasLabels reports whether all labels in wanted, with the same values, are in labels.
 func hasLabels(labels, wanted map[string]string) bool {
 	for name, value := range wanted {
 		if has, ok := labels[name]; !ok || has != value {
@@ -328,9 +330,9 @@ func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store
 	return out
 }
 
-// report adds one problem for each namespace in which too many policies apply to an object. The problem is
-// shown at the first such object, and counts the others. closed ends the message: what happens to requests for
-// these objects.
+// report adds one problem for each namespace with objects to which too many policies apply. The problem is
+// shown at the first such object, and its message has the number of the others. The parameter closed is the end
+// of the message: what happens to requests for these objects.
 func (a targetRules) report(all *problemFold, closed string) {
 	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[overLimitAt]) []manifest.Problem {
 		for first := range crowded.All() {

@@ -50,9 +50,9 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 	return r
 }
 
-// attachment returns the result for one parentRef of a route. from is the route, ref the parentRef, and parent
-// the Gateway or ListenerSet that ref names. ours is false if the Gateway belongs to another controller: the
-// parentRef then gets no status.
+// attachment returns the result for one parentRef (ref) of a route (from). The parameter parent is the key of
+// the Gateway or ListenerSet that the parentRef names. If the Gateway belongs to another controller, ours is
+// false, and the parentRef gets no status.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -99,15 +99,15 @@ const (
 	// freePlaces is the number of places (listen.Place) of a route that do not count toward the limit: 16
 	// hostnames on four listeners.
 	freePlaces = 64
-	// placesPerCopy is the number of places (listen.Place), of all routes together, that are allowed for each
-	// unit of Options.MaxCopies. A place that serves costs at least one unit. So a route that is within
-	// MaxCopies can attach.
+	// placesPerCopy is the number of places (listen.Place) that all routes together may have for each unit of
+	// Options.MaxCopies. Each place that serves costs at least one of these units. So the limit of places never
+	// rejects routes whose total cost is within MaxCopies.
 	placesPerCopy = 2
 )
 
-// manyNames returns a list with the key of a route if the route has more than freeTables pairs of a hostname
-// and a parentRef, and nil otherwise. Only the places of such routes are counted (see runWide). They are
-// counted before any route attaches, so that no places are created only to be rejected.
+// manyNames selects the routes whose places (listen.Place) are counted. It returns a list with the key of a
+// route that has more than freeTables pairs of a hostname and a parentRef, and nil for any other route. The
+// count (see runWide) precedes the decision where a route attaches.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
@@ -116,8 +116,8 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runWide returns how many places (listen.Place) a route with many hostnames or parentRefs would have, as
-// copies: each place costs 1, and freePlaces are free.
+// runWide returns how many places (listen.Place) a route with many hostnames or parentRefs would have if no
+// limit applied. The result has the form of copies: each place costs 1, and freePlaces places are free.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}

@@ -99,8 +99,8 @@ func (r *clusterRules) report(all *problemFold) {
 	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
-// usesOf yields the backends that a root route needs at each of its Gateways. A key that it yields is a Gateway
-// with a backend; the ID is the route.
+// usesOf yields the backends that a root route (key) needs at each of its Gateways. Each yielded member has a
+// pair of Gateway and backend as Key, and the root route as ID.
 func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
@@ -120,16 +120,16 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 	}
 }
 
-// hostUses yields the backends of external services that the policies of a listener call. The key of a member
-// contains the listener in place of a node.
+// hostUses yields the backends of the external services that the policies of a listener call. The ID of each
+// yielded member contains the listener, where other members have a route.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
 		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: ir.GatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
 	})
 }
 
-// eachUse yields each backend together with the Gateway of table. It skips pairs that are in seen, and adds the
-// others to seen, so that a pair is yielded once.
+// eachUse yields a pair for each of the given backends: the backend, and the Gateway of the given virtual host
+// (table). A pair that is already in seen is not yielded again; every yielded pair is added to seen.
 func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yield func(useKey)) {
 	for _, to := range backends {
 		if use := (useKey{table.Gateway, *to}); !seen[use] {
@@ -167,10 +167,10 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	return out
 }
 
-// encodeCluster applies the policies of a backend to its cluster, and encodes the cluster. port is the name of
-// the Service port, by which a BackendTLSPolicy can target it. No BackendTLSPolicy applies to a cluster for
-// UDP, or for TLS that Envoy passes through (Raw). Endpoints that Options.Guard refuses are removed, with a
-// problem.
+// encodeCluster applies the policies of a backend (key) to the backend's cluster, and encodes the result. The
+// parameter port is the name of the Service port, by which a BackendTLSPolicy can target the port. No
+// BackendTLSPolicy applies to a cluster for UDP, or for TLS that Envoy passes through (Raw). Endpoints that
+// Options.Guard refuses are removed, with a problem.
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
 	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
@@ -189,8 +189,8 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift removes the endpoints that Options.Guard refuses from a cluster. It returns an error for each of them,
-// at the field that contains the endpoint, but at most maxRejectedEndpoints errors.
+// sift removes the endpoints that Options.Guard refuses from a cluster. It returns an error for each removed
+// endpoint, at the field that contains the endpoint, but at most maxRejectedEndpoints errors.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
 	refused := r.in.Guard.RemoveRefused(cluster)
@@ -227,8 +227,9 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	}
 }
 
-// runBlend returns the cluster of a UDPRoute, with the endpoints of all its backends. It returns nil if the
-// route does not exist. Envoys do not get the clusters of the single backends for this route.
+// runBlend returns the cluster of a UDPRoute, with the endpoints of all backends of the route. If the route
+// does not exist, it returns nil. For this route, Envoys get only that cluster, and not those of the single
+// backends.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)
 	if !ok {

@@ -139,7 +139,7 @@ func (r *backendPolicyRules) configOf(c *memo.Ctx, target manifest.Key) backend.
 }
 
 // runBackendTargets returns the result for each object that a policy targets, nil if the policy is not valid.
-// Selected objects are added only while the list has fewer than maxListed targets. A selector that selects no
+// Objects that a selector selects are left out once the list has maxListed targets. A selector that selects no
 // object has one entry, with a warning.
 func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []backendTarget {
 	object, _ := r.in.backendPolicies.Get(c, key)
@@ -173,9 +173,9 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 	return out
 }
 
-// backendTarget returns the result for one target (at) of a policy: whether it exists, and how much of the
-// policy is effective there. key and spec are those of the policy. field is the path of the targetRef or
-// targetSelector, for problems.
+// backendTarget returns the result for one Service or Backend (at) that a policy targets: whether the object
+// exists, and how much of the policy is effective there. The parameters key and spec belong to the policy. The
+// parameter field is the path of the targetRef or targetSelector, for problems.
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !r.in.backendExists(c, at) {

@@ -130,9 +130,9 @@ func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
 	return out
 }
 
-// runTLSPolicy returns the result for one policy. If only some CA certificates of the policy can be read, it
-// uses the readable ones. If none can be read, or if the policy is invalid or has an unknown option or value,
-// Policy.Closed is set. Then the targets of the policy get no requests.
+// runTLSPolicy returns the result for one policy. If only some CA certificates of the policy can be read, the
+// policy uses the readable ones. Policy.Closed is set, so that the targets get no requests, if no CA
+// certificate can be read, or if the policy is invalid or has an unknown option or value.
 func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyOut {
 	object, _ := r.in.tlsPolicies.Get(c, key)
 	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
@@ -176,7 +176,8 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 	return out
 }
 
-// unresolved adds the problem of a reference to CA certificates that cannot be used, and sets Resolved.
+// unresolved records that a reference of the policy (key) to CA certificates cannot be used. It adds a problem
+// at the field of the reference, and sets Resolved. The parameter found has the reason.
 func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen.Authority) {
 	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
 	if found.Usable.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
@@ -199,8 +200,9 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 	})
 }
 
-// readTLSOption sets an option of a policy in tls. It returns what is wrong with the option; message is "" if
-// nothing is wrong. It rejects unknown options, because they may be meant to protect.
+// readTLSOption sets an option of a policy in tls. If the option or its value is unknown, nothing is set, and
+// message and hint say what is wrong. Unknown options are wrong because they may be meant to protect. If
+// nothing is wrong, message is "".
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion
@@ -262,9 +264,9 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 	return out
 }
 
-// aim finds the ports that a target includes, and sets Ports or Any of t. If the target does not exist, aim
-// returns what is wrong: field is the wrong field of the targetRef, with a message and a hint. Otherwise
-// message is "".
+// aim finds the ports of a Service or Backend that a target includes, and sets Ports or Any of the target (t).
+// If the object or the port does not exist, the results say what is wrong: the wrong field of the targetRef, a
+// message and a hint. Otherwise message is "".
 func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {

@@ -76,9 +76,9 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts limits the hosts of a route to those that its namespace may serve (see listen.Bound). It changes
-// from.Hosts, except for a kind of route without hosts. bound is the limit of the namespace. narrower is true
-// if the route loses hosts by it.
+// bindHosts limits the hosts of a route to those that the route's namespace may serve, by changing from.Hosts.
+// A kind of route without hosts is not changed. The result bound is the limit of the namespace (see
+// listen.Bound). If the route loses hosts by the limit, narrower is true.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
 	if bound.Hosts.Every() || !from.Kind.Hosts {
@@ -89,9 +89,9 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 	return bound, asked.String() != from.Hosts.String()
 }
 
-// hostProblems returns a problem for each hostname of a route that its namespace may not serve at all, or only
-// in part. A route without hostnames has a problem if it serves no host. from is the route as bindHosts changed
-// it, and bound is the limit of the namespace.
+// hostProblems returns a problem for each hostname of a route that the route's namespace may not serve, or may
+// serve only in part. For a route without hostnames, there is a problem if no host is left. The parameter from
+// is the route as bindHosts changed it. The parameter bound is the limit of the namespace.
 func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)
@@ -117,8 +117,8 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds returns the rejection of a child that may serve none of the hosts of its parent, because of the
-// limit of its namespace. own are the hosts that the child may serve.
+// outOfBounds returns the rejection of a child because of the limit of its namespace (bound): the child may
+// serve none of the hosts of its parent. The parameter own has the hosts that the child may serve.
 func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.BindingRejection {
 	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if own.None() {

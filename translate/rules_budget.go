@@ -53,9 +53,9 @@ type demandOut struct {
 	Levels []int // the number of rules at each level, from the root's children down
 }
 
-// owner returns the namespace that is responsible for the size of the branch: the namespace of the root. If
-// Team is false, several namespaces may share the root. Then a branch with a Space has the owner "root>child",
-// made of the namespace of the root and Space.
+// owner returns the namespace that is responsible for the size of the branch, as text. That is the namespace of
+// the root. But if Team is false and the branch has a Space, the text is "root>child": the namespace of the
+// root, and Space, because several namespaces may share the root.
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -101,7 +101,8 @@ type budgetOut struct {
 	Message, Hint string
 }
 
-// describe returns b with Message and Hint set for the branch with the given key.
+// describe returns a copy of b with Message and Hint set. The parameter key is the branch that both texts are
+// about.
 func (b budgetOut) describe(key branchKey) budgetOut {
 	which, where := "routes", "on the host "+b.Host
 	if key.Space != "" {
@@ -218,8 +219,8 @@ func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 }
 
 // runCut returns the branches (see branchKey) of a host that must stop delegating, each with its budget. It
-// returns nil if the host is within its limit. For a host with few rules it does not read the number of routes,
-// so that new routes do not run it again.
+// returns nil if the host is within its limit. The limit depends on the number of routes in the folder. For a
+// host with few rules runCut does not read that number, so that a new route does not make it run again.
 func (r *budgetRules) runCut(c *memo.Ctx, key tableKey) map[branchKey]budgetOut {
 	all, _ := r.crowd.Get(c, key)
 	if all.Rules <= min(r.in.MaxRoutes, budgetBase) {
@@ -248,9 +249,10 @@ func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: min(few, many), Few: few < many})
 }
 
-// cut returns the branches that must stop delegating, each with its budget. It adds levels from the root down,
-// while the sum of all rules is at most bound.Limit. A branch whose level does not fit stops above this level.
-// levels is the largest number of levels. Each budget is a copy of bound with Depth and Rules set.
+// cut returns the branches (see branchKey) that must stop delegating, each with its budget. It adds the rules
+// of all branches level by level, from the root down, while their sum is at most bound.Limit. A branch with a
+// level that does not fit keeps only the levels above. The parameter levels is the largest number of levels.
+// Each budget is a copy of bound with Depth and Rules set.
 func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range levels {
@@ -266,10 +268,10 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches that have rules at one level, in the order in which cut adds them: those of the
-// namespace with the fewest rules first. Branches in stopped are left out, and so are branches that stop with
-// the branch of their root, because they have no rules at level 0. asked has the number of rules of each
-// namespace at the levels above. level adds the rules of this level to it.
+// level returns the branches (see branchKey) that have rules at the level depth, in the order in which cut adds
+// them: branches of the namespace with the fewest rules first. It leaves out the branches in stopped, and those
+// without rules at level 0 whose root's branch is in stopped. The map asked has the number of rules of each
+// namespace at the levels above; the call adds the rules of this level.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey
@@ -287,9 +289,9 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the budget of a branch (see branchKey). Each virtual host of the root has a limit, and all
-// hosts together have one. If several limits stop the branch, the one with the smallest Depth counts. If no
-// limit stops it, Depth is Options.MaxDepth.
+// runBudget returns the budget of a branch (see branchKey): how many levels may delegate. Each virtual host of
+// the root has a limit, and all hosts together have a limit. If several limits stop the branch, the result is
+// the budget with the smallest Depth. If none does, Depth is Options.MaxDepth.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {

@@ -75,11 +75,11 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems returns the problems that a route has as the child of other routes. entries are its status
-// entries for parents; without any, the result is the warning of nowhere. A rejection is an error if a
-// parentRef names the parent, or if the route has no parentRefs and no parent accepts it. It is a warning if a
-// parent rejects such a route by name while another accepts it. Further warnings come from besideProblems and
-// missedEverywhere.
+// childProblems returns the problems that a route has as the child of other routes. The parameter entries has
+// the route's status entries for parents; without entries, the result is the warning of nowhere. A rejection is
+// an error if a parentRef names the parent, or if the route has no parentRefs and no parent accepts the route.
+// If a route without parentRefs is rejected by a parent that names it, but accepted by another, the rejection
+// is a warning. Further warnings come from besideProblems and missedEverywhere.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -105,9 +105,10 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each of its delegating
-// rules finds a route. mount has the rules of the root by port. The first port with a rule that finds no route
-// decides. If there is none, the message lists routes that are rejected while others are accepted.
+// handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each delegating rule of
+// the root finds a route. The parameter mount has the rules of the root by port. The verdict is that of the
+// first port with a rule that finds no route. If every rule finds a route, the message lists routes that are
+// rejected while others are accepted.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
@@ -121,7 +122,8 @@ func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) ma
 }
 
 // childEntries returns the status entries of a route for its parent routes, accepted or rejected
-// (docs/design/routes.md). Parents are routes that its parentRefs name, and routes that select it.
+// (docs/design/routes.md). The parents are the routes that the object's parentRefs name, and the routes that
+// select the object.
 func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childEntry {
 	var out []childEntry
 	bound := r.boundTo(c, object.Key)
@@ -157,16 +159,16 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo returns the results of a route as a child (see bindingOut), one for each node of each parent, sorted
-// by parent.
+// boundTo returns the results of a route (key) as a child (see bindingOut), sorted by parent. There is one
+// result for each node of each parent: for each port and each chain of routes above the parent.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound returns why a parentRef (ref) is rejected if its parent has no result for the child. There are three
-// reasons: the parent does not exist, it serves nothing itself, or it does not allow the child. bound are the
-// results of the child for other parents. The hint may suggest one of them.
+// unbound returns the rejection of a parentRef (ref) whose parent has no result for the child. The reason is
+// one of three: the parent does not exist, the parent serves nothing itself, or the parent does not allow the
+// child. The parameter bound has the results of the child for other parents, one of which the hint may suggest.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {

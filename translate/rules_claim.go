@@ -71,8 +71,8 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 }
 
 // addClaims is the step of the memo.Fold claimed. Each new member, a listener or route with the domain, adds 1
-// to Count, and each removed member subtracts 1. Listener comes from any member: all members of a virtual host
-// have the same one.
+// to Count, and each removed member subtracts 1. Listener is taken from any member, because all members of a
+// virtual host have the same listener.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

@@ -104,8 +104,8 @@ func compareWins(a, b *win) int {
 	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
 }
 
-// winsOf yields the hosts that a route lost to routes of other namespaces. The key of each member is the
-// winner.
+// winsOf yields a win for each listener at which a route (key) lost a host to a route of another namespace. The
+// Key of each yielded member is the route that got the host.
 func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
@@ -179,7 +179,8 @@ func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// spans reports whether hosts contains every host that the root of a node serves on the port of the node.
+// spans reports whether hosts contains every host that the root of a node serves on the port of the node. A
+// node is a route in a delegation tree (see flatKey).
 func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })
@@ -187,10 +188,11 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the virtual hosts that a node adds its rules to. hosts are the hosts that the node serves.
-// tables are the virtual hosts of the root with at least one of hosts. guests are virtual hosts of narrower
-// domains within them. A guest exists only if another route or a listener has its domain. If the node created
-// it, requests for the domain would miss the rules that other children have in the wider virtual host.
+// tablesOf returns the virtual hosts that a node (see flatKey) adds its rules to. The parameter hosts has the
+// hosts of the node. The result tables has the virtual hosts of the root that have at least one of these hosts.
+// The result guests has virtual hosts of narrower domains, which exist only if another route or a listener has
+// the domain. A node must not create them: requests for the domain would miss the rules of other children in
+// the wider virtual host.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
@@ -205,8 +207,8 @@ func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (table
 	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
 }
 
-// appendTables appends to out the virtual hosts of those places that are on port, each once. gateway is
-// "namespace/name" of their Gateway.
+// appendTables appends virtual hosts to out, without duplicates: those of the given places whose port is the
+// given one. The parameter gateway is "namespace/name" of the Gateway of the places.
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
 		table := tableOf(gateway, place)

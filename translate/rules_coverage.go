@@ -87,7 +87,8 @@ func (r *coverageRules) runCertified(c *memo.Ctx, key listenerKey) *certified {
 	return nil
 }
 
-// problem returns the warning that no certificate of the listener is for its hostname.
+// problem returns the warning that none of the certificates of a listener (l) is for the hostname of the
+// listener.
 func (of *certified) problem(l *listen.Listener) manifest.Problem {
 	return manifest.Problem{
 		Code: codeMismatch, Severity: manifest.Warning, Object: l.Owner, Field: fmt.Sprintf("spec.listeners[%d].hostname", l.Index),
@@ -99,15 +100,15 @@ func (of *certified) problem(l *listen.Listener) manifest.Problem {
 // codeMismatch is the code of a problem about a hostname that no certificate is for.
 const codeMismatch = "CertificateMismatch"
 
-// consequence returns the end of a message: browsers reject the connection, and the hosts that the certificates
-// are for.
+// consequence returns the end of a message: that browsers refuse the connection, and the hosts for which the
+// certificates are valid.
 func (of *certified) consequence() string {
 	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
 }
 
-// uncovered returns a warning for each hostname of a route that no certificate of its listener is for. It
-// returns none for the hostname of the listener itself, because the listener has that warning. p is the result
-// for a parentRef.
+// uncovered returns a warning for each hostname of a route (from) that no certificate of the listener is for.
+// The parameter p is the result for one parentRef. There is no warning for a hostname that the listener itself
+// has, because the listener has that warning already.
 func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {

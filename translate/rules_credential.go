@@ -57,8 +57,9 @@ func newCredentialRules(e *memo.Engine, in credentialIn) *credentialRules {
 	return r
 }
 
-// fill sets the credentials of extras: users, keys and the like, which it reads from the Secrets that extras
-// names. It returns an error for each source that cannot be used. The policy of extras must then not be used.
+// fill reads the credentials that policy fields (extras) refer to, for example users and keys, from Secrets,
+// and sets them in extras. It returns an error for each source that cannot be used. With an error, the policy
+// must not be used.
 func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		found := r.credentials.Get(c, use.Source)
@@ -73,7 +74,7 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 }
 
 // notGranted returns an error for each Secret in another namespace that a policy (of) names, if no
-// ReferenceGrant lets the policy read the Secret. The error does not reveal whether the Secret exists.
+// ReferenceGrant allows the reference. The error does not reveal whether the Secret exists.
 func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
 		ref := backend.Reference{From: of, To: use.Source.Secret}
@@ -104,8 +105,8 @@ func (r *credentialRules) runCredentials(c *memo.Ctx, source ir.CredentialSource
 	return r.clients(c, source)
 }
 
-// users returns the users in the htpasswd file in one entry of a Secret. If the file is missing, invalid or too
-// large, it returns a result with only the Problem.
+// users returns the users of an htpasswd file, which is one entry of a Secret (source). If the file is missing,
+// invalid or too large, the result has only the Problem.
 func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secret, missing := r.secret(c, source.Secret)
 	if missing != nil {
@@ -125,9 +126,9 @@ func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *creden
 	return &credentialsOut{List: list}
 }
 
-// clients returns the keys in all entries of one Secret, or of the Secrets that a selector selects. If one of
-// them is missing or invalid, if none is selected, or if they are too large, it returns a result with only the
-// Problem.
+// clients returns the keys in all entries of the Secret that source names, or of all Secrets that the selector
+// of source selects. If a Secret is missing or invalid, if no Secret is selected, or if the keys are too large,
+// the result has only the Problem.
 func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secrets, where := []manifest.Key{source.Secret}, source.Secret.String()
 	if source.Secret.Name == "" {
@@ -159,8 +160,8 @@ func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *cred
 	return &credentialsOut{List: list}
 }
 
-// secret returns the Secret with the given key. If it does not exist, secret is nil and missing has the
-// problem. Otherwise missing is nil.
+// secret returns the Secret with the given key. If the Secret does not exist, the result secret is nil, and
+// missing has the problem. Otherwise missing is nil.
 func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.Secret, missing *credentialsOut) {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)
@@ -190,8 +191,9 @@ func notUsable(message, hint string) *credentialsOut {
 	return &credentialsOut{Problem: &manifest.Problem{Code: policy.BadCredentials, Message: message, Hint: hint}}
 }
 
-// tooLarge returns a result without credentials, with the problem that they exceed maxCredentialBytes. The
-// message begins with the names of the Secrets (where).
+// tooLarge returns a result without credentials, with the problem that the credentials exceed
+// maxCredentialBytes. The parameter where names the Secrets, and begins the message. The parameter size is the
+// size in bytes.
 func tooLarge(where string, size int) *credentialsOut {
 	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", where, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
 }

@@ -100,9 +100,9 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 // if a namespace has thousands of names and thousands of failing references.
 const maxAround = 64
 
-// around returns the names that are compared with name. If all has at most maxAround names, these are all
-// names. Otherwise they are the neighbors of name in alphabetical order, because similar names often begin
-// alike.
+// around returns the names that are compared with a given name. If all has at most maxAround names, the result
+// is all of them. Otherwise it has the neighbors of the given name in alphabetical order, because similar names
+// often begin alike.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {
@@ -120,8 +120,9 @@ func around(all memo.Ordered[string], name string) []string {
 	return names
 }
 
-// nearName returns the most similar of names. If none is similar, it returns a name that differs only by
-// omitted letters (see shortens), the one with the closest length. It returns "" if there is no such name.
+// nearName returns the name in names that is most similar to the given name. If none is similar, it returns a
+// name that differs only by omitted letters (see shortens); of several, the one with the closest length. If
+// there is no such name either, the result is "".
 func nearName(name string, names []string) string {
 	if like := manifest.Nearest(name, names); like != "" {
 		return like
@@ -161,9 +162,9 @@ func shortens(a, b string) bool {
 	return true
 }
 
-// absent returns the hint for a reference to an object (key) that does not exist. It suggests an object with
-// the same name in another namespace, or one with a similar name. from is the word for the reference in the
-// hint, for example "parentRef".
+// absent returns the hint for a reference to an object (key) that does not exist. The hint suggests an object
+// with the same name in another namespace, or else an object with a similar name. The parameter from is the
+// word for the reference in the hint, for example "parentRef".
 func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
@@ -174,8 +175,8 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere returns the hint for a reference to an object (key) that does not exist, if the reference cannot
-// name a namespace. Unlike absent, it suggests no object of another namespace.
+// absentHere returns the hint for a reference to an object (key) that does not exist, for references that
+// cannot name a namespace. Unlike absent, it suggests only an object of the same namespace.
 func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
@@ -183,8 +184,8 @@ func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
 }
 
-// meant returns the beginning of a hint: a question that suggests the most similar of names. It returns "" if
-// none is similar to name.
+// meant returns the first words of a hint: a question that suggests the name in names that is most similar to
+// the given name. If no name is similar, the result is "".
 func meant(name string, names []string) string {
 	if like := nearName(name, names); like != "" {
 		return fmt.Sprintf("did you mean %q? ", like)
@@ -192,7 +193,8 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-// didYouMean returns the hint for a missing object. like is a similar name that exists.
+// didYouMean returns the hint for a reference to an object (key) that does not exist. The parameter like is the
+// similar name of an object that exists.
 func didYouMean(key manifest.Key, like string) string {
 	return fmt.Sprintf("create %s, or fix the name; did you mean %q?", key, like)
 }

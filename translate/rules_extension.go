@@ -110,8 +110,8 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	return out
 }
 
-// service returns the external service or identity provider of an extension. It adds the backend to
-// out.Backends, and what is wrong to problems.
+// service returns the external service or identity provider that an extension (key) defines. The backend of the
+// service is added to out.Backends. What is wrong is added to problems.
 func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.GatewayExtensionSpec, out *extensionOut, problems *[]manifest.Problem) *ir.Extension {
 	extension, service, found := policy.LowerExtension(key, spec)
 	*problems = append(*problems, found...)
@@ -169,9 +169,8 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 // closedUntil is the beginning of the hint of a problem that makes routes answer 500.
 const closedUntil = "routes of the policy answer 500 until this is fixed: "
 
-// connect sets the extensions and credentials that the policy fields in extras refer to. It returns the
-// backends of the extensions. If extras is nil, it returns nothing. If it returns a problem, the policy must
-// not be used.
+// connect sets the extensions and credentials that policy fields (extras) refer to, and returns the backends of
+// the extensions. If it returns a problem, the policy must not be used. For nil extras, both results are nil.
 func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*backend.Key, problems []manifest.Problem) {
 	if extras == nil {
 		return nil, nil
@@ -204,11 +203,11 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 }
 
 // teamService returns the problem of an extension that does not come from cluster paths while path policies are
-// in force. The platform does not trust the author of such an extension. Envoy cannot restrict the headers that
-// a service of extAuth or rateLimit adds to responses, nor the status of a response of any service. So a
-// service could split the responses of a connection that other users share (docs/guides/teams.md). All JWT
-// providers are in one filter. A change of one provider makes Envoy fetch the keys of all providers. The claim
-// headers of one provider are removed from requests to all routes with jwtAuth.
+// in force, so that the platform does not trust its author. Envoy cannot restrict the response headers of a
+// service of extAuth or rateLimit, nor the response status of any service. Such a service could split the
+// responses of a connection that other users share (docs/guides/teams.md). All JWT providers share one filter:
+// a change of one makes Envoy fetch all keys again, and its claim headers are removed from requests to all
+// routes with jwtAuth.
 func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
 	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",

@@ -19,8 +19,8 @@ const (
 	maxHeavy = 64
 )
 
-// fanoutOut is the number of rules that all children of a node together can have at most. It is computed before
-// the children are.
+// fanoutOut is the largest number of rules that all children of a node (see flatKey) together can have. It is
+// computed before the rules of the children are built.
 type fanoutOut struct {
 	Rules int // without the rules of Heavy
 	// Heavy has the number of rules of each namespace with more than heavyRules rules directly below a root.
@@ -46,9 +46,10 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 	return r
 }
 
-// runFanout returns the largest number of rules that the children of a node can have. A name of a route that
-// does not exist counts as one route. Heavy is set only for a root with more than heavyRules such rules. While
-// path policies are in force, only a root from cluster paths can have Heavy.
+// runFanout returns the largest number of rules that the children of a node (see flatKey) can have. A reference
+// by name to a route that does not exist counts as one route. Heavy is set only for a root whose children can
+// have more than heavyRules rules. While path policies are in force, the root must also come from cluster
+// paths.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}
@@ -71,8 +72,9 @@ func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	}))
 }
 
-// splitHeavy returns a fanoutOut in which each namespace with many rules has its own number in Heavy, and all
-// others share Rules. bySpace has the number of rules of each namespace.
+// splitHeavy returns a fanoutOut for the rules of each namespace (bySpace). Namespaces with more than
+// heavyRules rules, at most maxHeavy of them, have their own number in Heavy. The rules of all others are added
+// up in Rules.
 func splitHeavy(bySpace map[string]int) *fanoutOut {
 	out := &fanoutOut{Heavy: map[string]int{}}
 	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })

@@ -159,8 +159,8 @@ func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway
 	})
 }
 
-// runPart returns the listeners that one object defines for a Gateway. It returns nil if gatefold does not
-// serve the Gateway.
+// runPart returns the listeners that one object, the Gateway itself or a ListenerSet, defines for a Gateway. If
+// gatefold does not serve the Gateway, the result is nil.
 func (r *gatewayRules) runPart(c *memo.Ctx, key partKey) *listen.Part {
 	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
 		return g.Part(key.Object)
@@ -176,8 +176,8 @@ func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 	return ""
 }
 
-// runHolders decides which Gateways bind a port that several Gateways request. The result has each Gateway that
-// cannot bind the port, with the Gateway that binds it instead.
+// runHolders decides which Gateways bind a port that several Gateways request. The result maps each Gateway
+// that cannot bind the port to the Gateway that binds the port instead.
 func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]string {
 	claims, _ := r.claims.Get(c, at)
 	return listen.Holders(slices.Collect(claims.All()))
@@ -201,8 +201,8 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 }
 
 // speaksOf reports whether gatefold writes statuses and problems of objects that attach to a Gateway or
-// ListenerSet (parent). The result is true if the parent does not exist, or if gatefold serves it. If the
-// parent is invalid, speaksOfInvalid decides.
+// ListenerSet (parent). The result is false if the parent belongs to another controller, and true if gatefold
+// serves the parent, or if the parent does not exist. For an invalid parent, speaksOfInvalid decides.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)
@@ -215,8 +215,8 @@ func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	return !exists || r.listeners.Get(c, parent) != nil
 }
 
-// runClient returns "namespace/name" of the Secret with a Gateway's client certificate for backends. It returns
-// "" if there is none, or if it cannot be used.
+// runClient returns "namespace/name" of the Secret with the client certificate that a Gateway presents to
+// backends. If the Gateway has no such certificate, or if it cannot be used, the result is "".
 func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	if g := r.listeners.Get(c, gateway); g != nil {
 		if secret, ok := g.Shows(); ok {
@@ -226,8 +226,9 @@ func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	return ""
 }
 
-// clientOf returns the value of runClient for a Gateway ("namespace/name"). It does not run the rule client for
-// a Gateway without a client certificate.
+// clientOf returns "namespace/name" of the Secret with the client certificate of a Gateway ("namespace/name"),
+// as runClient does. For a Gateway without a client certificate, it returns "" and does not run the rule
+// client.
 func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	key := ir.GatewayKey(gateway)
 	if len(r.in.clientIndex.Get(c, key)) == 0 {

@@ -81,10 +81,11 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns what a node adds to the virtual hosts of its root: the rules of a child, and the rule Rest
-// of each route.Point that needs it. Rest gets the requests that no child matches. A Point needs Rest if it
-// accepts no route, or must not delegate, or is Guarded. It also needs Rest if a route that it selects is
-// missing or has too many copies. If the node's own route or its root has too many copies, nothing is added.
+// runGraft returns what a node (see flatKey) adds to the virtual hosts of its root: for a child, its rules, and
+// for each delegating rule (route.Point) of the node, the rule Rest where that is needed. Rest answers the
+// requests that no child matches. It is needed if the Point accepts no route, must not delegate, or is Guarded,
+// and if a route that the Point selects is missing or has too many copies. If the node's own route or the root
+// has too many copies, nothing is added.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -123,8 +124,9 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// runBinding returns the result of a child for one parent. It returns nil if no rule of the parent accepts or
-// rejects the child, for example if the wildcard of a parent matches a root.
+// runBinding returns the result of a candidate child below one parent. It returns nil if no rule of the parent
+// accepts or rejects the candidate. For example, a wildcard of the parent may match a root, which the parent
+// then ignores.
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
 	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}
@@ -153,10 +155,10 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns what a Point finds: how many routes it accepts, which it rejects, and the first route that
-// it names and that does not exist. rejected is cut to one more than a message names. If the Point accepts
-// routes, rejected has only what must still be shown (see rejectedChild.matters). If it finds no route at all,
-// nobody has the message.
+// searchOf returns what a delegating rule (point) finds: the number of routes that the rule accepts, the routes
+// that it rejects, and the first missing route that the rule names. The list rejected has at most one route
+// more than a message names. If the rule accepts routes, the list has only the rejections that must still be
+// shown (see rejectedChild.matters). If the rule finds no route at all, the field nobody has the message.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
@@ -183,7 +185,8 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 	return out
 }
 
-// nobody returns the message for a Point that finds no route, and a hint about how to fix it.
+// nobody returns the message for a delegating rule (point) that finds no route, and a hint about how to fix
+// that.
 func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint string) {
 	if point.Allowed != nil {
 		return "no route that the rule allows has named it in its parentRefs",

@@ -55,9 +55,9 @@ func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	return false
 }
 
-// runLevel merges the policies of a listener. A policy of the listener wins over a policy of the Gateway, as a
-// policy of a rule wins over a policy of its route. Policies of a ListenerSet and its listeners win over those
-// of the Gateway.
+// runLevel merges the policies of a listener. A policy of the listener wins over a policy of the whole Gateway.
+// For a listener of a ListenerSet, policies of the ListenerSet and of its listeners win over those of the
+// Gateway.
 func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
 	set, listener, inSet := ir.SplitListenerID(key.Listener)
@@ -84,9 +84,9 @@ func resolveHost(specs []*policy.Attached) policy.Resolved {
 	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
 }
 
-// weigh sets Units and Heaviest of out. counted are those policies of the listener whose size is limited. Units
-// is the cost of the fields that they add to each virtual host. Fields that Envoy does not accept on a virtual
-// host do not count.
+// weigh sets Units and Heaviest of out: the cost of the policy fields that a listener's policies add to each
+// virtual host, and the policy with the most expensive field. The parameter counted has those policies of the
+// listener whose size is limited. Fields that Envoy does not accept on a virtual host do not count.
 func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
 	if len(counted) == 0 {
 		return
@@ -113,7 +113,8 @@ func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Fi
 	return route.ExtrasBurden(extras)
 }
 
-// heaviestField returns the path of the field of a policy that has the highest cost, "spec" if no field is set.
+// heaviestField returns the path of the most expensive field of a policy (key). If no field is set, the result
+// is "spec".
 func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	attached := r.policy.Get(c, key).Attached
 	if attached == nil {
@@ -135,9 +136,10 @@ type hostOf struct {
 	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds policies to into: those of a Gateway or ListenerSet, and those of one of its listeners. If
-// host.above is true, the listener belongs to a ListenerSet. The policies of the Gateway then get the Standing
-// ByGateway, so that policies of the ListenerSet win.
+// gatherHost adds to the parameter into the policies of a Gateway or ListenerSet (host.object), and the
+// policies of one of its listeners. If host.above is true, the object is the Gateway of a listener that belongs
+// to a ListenerSet. These policies then get the Standing ByGateway, so that the policies of the ListenerSet
+// win.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

@@ -16,8 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// hostDemand is the part of a hostPolicy that each route of the listener must know. The values of fields that
-// the virtual host sets are not in it, so that a new value does not change the routes.
+// hostDemand is the part of a listener's policies (hostPolicy) that changes the routes of the listener. It
+// leaves out the values of fields that Envoy accepts on a virtual host, so that a new value of such a field
+// does not change the routes.
 type hostDemand struct {
 	// Own are the policy fields that a virtual host cannot set. Each route must contain them.
 	Own policy.Resolved
@@ -47,8 +48,8 @@ func newHostPolicyRules(e *memo.Engine, in hostPolicyIn) *hostPolicyRules {
 	return r
 }
 
-// listenerOf returns the listener whose policies apply to a virtual host. policed is false if no policy applies
-// to the Gateway or its ListenerSets. The listener is then not looked up, and at is zero.
+// listenerOf returns the listener whose policies apply to a virtual host. If no policy applies to the Gateway
+// or to its ListenerSets, policed is false and the listener (at) is zero.
 func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey, policed bool) {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return at, false
@@ -56,8 +57,8 @@ func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey,
 	return listenerKey{key.Gateway, r.in.owner.Get(c, hostKey{key.portKey, key.Domain})}, true
 }
 
-// listenerConditions returns the conditions of a listener of a Gateway ("namespace/name"). It adds a condition
-// if the policies of the listener make its routes answer 500.
+// listenerConditions returns the conditions of a listener (l). The parameter gateway is "namespace/name" of its
+// Gateway. If the policies of the listener make routes answer 500, one more condition says so.
 func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
 	if !r.in.policed.Get(c, gateway) {
@@ -96,8 +97,8 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 	return &hostPolicy{Resolved: level.Resolved, Closed: closed, StreamsClosed: closed}
 }
 
-// runHostDemand returns the hostDemand of a listener. If its policies make routes answer 500, only Closed is
-// set.
+// runHostDemand returns the hostDemand of a listener. If the policies of the listener make its routes answer
+// 500, only the field Closed is set.
 func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
 	all := r.hostPolicy.Get(c, key)
 	if all.Closed != nil {
@@ -112,9 +113,10 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place returns the entries of a node (see flatKey) as the virtual hosts contain them: with the policies of the
-// listeners, and with the client certificates of the Gateways. route is the key of the node's route. tables
-// yields each virtual host of the node, with the node's own entries.
+// place returns the entries of a node (a route in a delegation tree, see flatKey) in the form that the virtual
+// hosts contain: with the policies of the listeners, and with the client certificates of the Gateways. The
+// parameter route is the key of the node's route. The parameter tables yields each virtual host of the node
+// together with the entries before this change.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // the entries of a node are the same in all tables of a listener
@@ -161,8 +163,8 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 	return out
 }
 
-// place returns the entries of a node with the policies of the listener: own, with each entry changed by
-// placeOne.
+// place returns a copy of the entries of a node (own) in which each entry has the policies of the listener (see
+// placeOne).
 func (d *hostDemand) place(own []*entry) []*entry {
 	out := make([]*entry, len(own))
 	for i, e := range own {
@@ -171,10 +173,10 @@ func (d *hostDemand) place(own []*entry) []*entry {
 	return out
 }
 
-// placeOne returns e with the policies of its listener. If d.Closed is set, the result answers 500 (UNAVAILABLE
-// for a GRPCRoute). If e forwards to backends, the result has those fields of d.Own that its route does not set
-// itself. If the route itself sets fields that the virtual host sets too (d.Held), Extras.Replaced lists them.
-// If nothing changes, placeOne returns e.
+// placeOne returns an entry (e) with the policies of its listener. If d.Closed is set, the result answers 500
+// (UNAVAILABLE for a GRPCRoute). If the entry forwards to backends, the result has the fields of d.Own that the
+// entry does not set itself. If the entry sets fields that the virtual host sets too (d.Held), the result lists
+// them in Extras.Replaced. If nothing changes, the result is e itself.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)

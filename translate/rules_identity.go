@@ -96,8 +96,9 @@ func (r *identityRules) report(all *problemFold) {
 	})
 }
 
-// overfull returns the reason why the routes of a namespace answer 500: the names of its identity headers are
-// longer together than maxIdentityBytes. It returns nil if they are within the limit.
+// overfull returns the reason why the routes of a namespace answer 500: the names of the namespace's identity
+// headers (see identityAt) are together longer than maxIdentityBytes. If they are within that limit, the result
+// is nil.
 func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	size := 0
 	for name := range names.All() {
@@ -112,8 +113,9 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	}
 }
 
-// yieldIdentities yields each identity header that the policies of entries set (see identityAt), with the node
-// of the entries as member. It skips headers in seen, and adds the others to seen.
+// yieldIdentities yields each identity header (see identityAt) that the policies of the given entries set, with
+// the node of the entries as ID. A header that is already in seen is skipped; every yielded header is added to
+// seen.
 func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
 	for _, e := range entries {
 		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
@@ -130,9 +132,9 @@ func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[id
 }
 
 // forged returns the names of the headers that a virtual host removes from requests of clients, sorted. They
-// are the identity headers (see identityAt) that the policies of its listener (host) set, and those of each
-// namespace with routes in the host (owners). closed has the namespaces whose headers are too long (see
-// overfull). Their headers are not in names, because their routes answer 500.
+// are the identity headers (see identityAt) that the policies of the listener (host) set, and those of each
+// namespace with routes in the virtual host (owners). A namespace whose header names are too long (see
+// overfull) is in closed instead, with the reason; its routes answer 500.
 func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
 	if host != nil {
 		names = host.Extras.IdentityNames()
@@ -155,9 +157,9 @@ func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[
 	return slices.Compact(names), closed
 }
 
-// closing returns t with the rules of some namespaces replaced by rules that answer 500. namespaces has the
-// reason for each of these namespaces. If namespaces is empty, closing returns t itself, otherwise a table with
-// only rules.
+// closing returns the table t with a change: the rules of the given namespaces are replaced by rules that
+// answer 500. The map namespaces has the reason for each of them. If the map is empty, the result is t itself.
+// Otherwise the result has only the field rules.
 func (t table) closing(namespaces map[string]*closing) table {
 	if len(namespaces) == 0 {
 		return t

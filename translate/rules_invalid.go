@@ -74,9 +74,9 @@ func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *st
 	return update
 }
 
-// invalidPolicyStatus sets the status of an invalid policy in update. The status has an entry for each target
-// that has a name. Without such targets, it has an entry for each Gateway with routes that the policy makes
-// answer 500. Without entries, invalidPolicyStatus returns nil.
+// invalidPolicyStatus sets the status of an invalid policy in update, and returns update. The status has an
+// entry for each target with a name. If there are no such targets, the status has an entry for each Gateway
+// with routes that the policy makes answer 500. If there are no entries at all, the result is nil.
 func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	ancestors := slices.Clone(from.Refs)
 	for i := range ancestors {
@@ -101,9 +101,9 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 	return update
 }
 
-// invalidRoute sets the status of an invalid route in update. The status has an entry for each parentRef to a
-// route, and for each parentRef to a Gateway or ListenerSet that does not belong to another controller. Without
-// entries, invalidRoute returns nil.
+// invalidRoute sets the status of an invalid route in update, and returns update. The status has an entry for
+// each parentRef to a route, and for each parentRef to a Gateway or ListenerSet that does not belong to another
+// controller. If there are no entries, the result is nil.
 func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {

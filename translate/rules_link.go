@@ -58,8 +58,8 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf returns a list with the key of the node that a child has below its parent. It returns nil if no rule
-// of the parent accepts the child.
+// childOf returns a list with one key: that of the child's node below the parent of the link (key). It returns
+// nil if no rule of the parent accepts the child.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -67,18 +67,19 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints yields the names of the parent's route.Points under which a child's node has rules. The node is
-// the member of each.
+// livePoints yields a member for each of the parent's delegating rules (route.Point) under which a child's node
+// has rules. The Key of the member is the delegating rule, and the ID is the node.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})
 	}
 }
 
-// runLink returns the rules of the parent that the candidate may be below, and the rejections by its other
-// rules. A cycle, or a chain of more than Options.MaxDepth routes, is the only rejection. The result is empty
-// if the candidate or the parent does not exist, or if the children exceed the budget. It is also empty for a
-// cycle by a wildcard or label to a route that does not allow this parent (route.Consents).
+// runLink returns the rules of a parent that may delegate to a candidate child, and the rejections by the
+// parent's other rules. If the link closes a cycle, or a chain of more than Options.MaxDepth routes, the result
+// has that rejection only. The result is empty if the candidate or the parent does not exist, or if the
+// children exceed the budget. It is also empty if the parent selects by wildcard or label a route above itself,
+// or itself, and that route does not allow this parent (route.Consents).
 func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := r.in.routes.Get(c, key.Child)
 	parent := r.points.Get(c, key.Parent)
@@ -101,8 +102,9 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	return r.narrow(c, key, object, out)
 }
 
-// narrow limits the hosts of a link to those of the child (GEP-1058, Hostname Settings) and to those that the
-// child's namespace may serve. It modifies out and returns it. It rejects the child if no host is left.
+// narrow limits the hosts of a link (out) to the hosts of the child (GEP-1058, Hostname Settings) and to the
+// hosts that the child's namespace may serve. If no host is left, narrow rejects the child. It modifies out and
+// returns it.
 func (r *linkRules) narrow(c *memo.Ctx, key linkKey, object *manifest.Object, out *linkOut) *linkOut {
 	child := route.Read(object)
 	bound, bounded := r.in.bindHosts(c, &child)

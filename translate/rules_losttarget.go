@@ -32,9 +32,9 @@ func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targ
 	return out
 }
 
-// lostTarget returns the problem of a target that does not exist, nil if it exists. at is the object that the
-// targetRef names, and section its sectionName. The Field of the problem is the path below the targetRef, for
-// example "name".
+// lostTarget returns the problem of a policy target that does not exist, nil if the target exists. The
+// parameter at is the object that the targetRef names, and section is the sectionName. The Field of the problem
+// is the path below the targetRef, for example "name".
 func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	switch at.Kind {
 	case "Gateway":
@@ -86,9 +86,9 @@ func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string
 	return lostListener(at, section, set.Listeners)
 }
 
-// lostListener returns the problem of a target whose sectionName names no listener. at is the Gateway or
-// ListenerSet that the targetRef names; only its own listeners count. It returns nil if section is "" or if the
-// listener exists.
+// lostListener returns the problem of a policy target whose sectionName (section) names no listener. The
+// parameter at is the Gateway or ListenerSet that the targetRef names; only listeners that this object defines
+// count. If section is "", or if the listener exists, the result is nil.
 func lostListener(at manifest.Key, section string, listeners []*listen.Listener) *manifest.Problem {
 	var names []string
 	for _, l := range listeners {

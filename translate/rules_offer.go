@@ -8,14 +8,15 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// offerKey is a property that parents select routes by (route.Property), in one namespace (Space). The property
-// must be one that routes of several namespaces can have.
+// offerKey is a namespace (Space) and a property by which parents select routes, for example a label
+// (route.Property). Only properties that routes of several namespaces can have are in an offerKey.
 type offerKey struct {
 	Property route.Property
 	Space    string
 }
 
-// offer is a namespace (Space), with the number and size of its routes that have one property (route.Property).
+// offer says how many routes of one namespace (Space) have a property by which parents select routes
+// (route.Property), and how many matches they have (route.Breadth).
 type offer struct {
 	Space   string
 	Breadth route.Breadth
@@ -75,8 +76,9 @@ func sumBreadths(sum route.Breadth, members []memo.Member[manifest.Key, route.Br
 	return sum
 }
 
-// breadth returns the total size of the routes with a property. A missing route that the property names counts
-// as one route.
+// breadth returns how many routes have a property by which parents select routes (route.Property), and how many
+// matches they have. If the property is the name of a route that does not exist, the result is one route
+// without matches.
 func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth {
 	named, isName := property.Named()
 	if !isName {
@@ -90,7 +92,8 @@ func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth
 	return route.BreadthOf(candidate, property.Form)
 }
 
-// spacesOf returns the namespaces of the routes that can have a property.
+// spacesOf returns the namespaces whose routes have a property by which parents select routes. For a property
+// that belongs to one namespace, it returns that namespace, even if no route there has the property.
 func (r *offerRules) spacesOf(c *memo.Ctx, property route.Property) (spaces []string) {
 	if !property.Spans() {
 		return []string{property.Namespace}

@@ -23,8 +23,8 @@ type ruleKey struct {
 	Rule  int
 }
 
-// plainRule stands for all rules of a route to which only the policies of the whole route apply (see the
-// function plain). They share one result, which has this index in its ruleKey.
+// plainRule is the index, in a ruleKey, of a result that many rules of a route share: the rules to which only
+// the policies of the whole route apply (see the function plain).
 const plainRule = -1
 
 func (k ruleKey) String() string {
@@ -36,14 +36,14 @@ func (k ruleKey) String() string {
 
 // policyOut is the result for one TrafficPolicy, independent of its targets.
 type policyOut struct {
-	// Attached is the policy in the form in which it is merged with others. It has no Standing, because that
-	// depends on the target. It is nil if the policy does not exist.
+	// Attached is the policy in the form in which policies are merged. Its Standing is not set, because the
+	// Standing depends on the target. Attached is nil if the policy does not exist.
 	Attached *policy.Attached
 	// Unusable says why the targets of the policy answer 500, "" if the policy can be used. Field is the path
 	// of the cause in the policy. Invalid is true if the schema rejects the policy.
 	Unusable, Field string
-	// Unasked is an issuer whose discovery document was not requested yet. It is set only if this is the only
-	// reason for Unusable.
+	// Unasked is the issuer whose discovery document was not requested yet, if that is the only reason for
+	// Unusable. Otherwise it is "".
 	Unasked string
 	Invalid bool
 	// Counted is true if the size of the policy on virtual hosts is limited, because the policy does not come
@@ -52,12 +52,12 @@ type policyOut struct {
 	Problems []manifest.Problem
 }
 
-// levelOut has the policies that apply to one rule of one route, as a policy.Level. The policies of rules that
-// delegate to it are other levels.
+// levelOut has the policies that apply to one rule of one route, as a policy.Level. The policies of the rules
+// that delegate to that rule are levels of their own.
 type levelOut struct {
 	policy.Level
-	// Closed is the reason why the rule, and all rules below it, answer 500: a policy is missing or cannot be
-	// used, or too many policies apply. It is nil if the rule serves.
+	// Closed is the reason why the rule, and all rules of delegated routes below it, answer 500: a policy is
+	// missing or cannot be used, or too many policies apply. It is nil if the rule serves.
 	Closed   *closing
 	Problems []manifest.Problem
 	// Burden is what the policies add to each match of the rule if no other level has policies.
@@ -106,8 +106,8 @@ func trafficPolicyKind() apischema.GroupKind {
 	return apischema.GroupKind{Group: api.Group, Kind: api.KindTrafficPolicy}
 }
 
-// runPolicy returns the result for one policy by itself: its settings, its problems, and whether it can be
-// used.
+// runPolicy returns the result for one policy, without regard to the targets: the settings and problems of the
+// policy, and whether the policy can be used.
 func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	object, _ := r.in.trafficPolicies.Get(c, key)
 	from, ok := manifest.As[*api.TrafficPolicy](object)
@@ -162,8 +162,9 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 }
 
 // tooLongForRoutes returns an error for each field of a policy that is too large to be copied into every route
-// of a listener. That concerns policies for a Gateway, a ListenerSet or one of their listeners. Fields that
-// Envoy accepts on a virtual host are not copied, and are not checked. For other policies it returns nil.
+// of a listener. Such copies exist only for policies that target a Gateway, a ListenerSet or a listener; for
+// other policies the result is nil. Fields that Envoy accepts on a virtual host are not copied, and never too
+// large.
 func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
 	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil
@@ -205,13 +206,15 @@ type gathering struct {
 	closed, streams *closing
 }
 
-// gathering returns an empty gathering. It reads the result of each policy that is added through c.
+// gathering returns an empty gathering. When a policy is added later, the gathering reads the result of that
+// policy through c.
 func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close records a reason (by) why the rules answer 500. If an earlier reason must stay (see closing.before), it
-// stays. If streams is true, connections of TCP, TLS and UDP listeners are refused for the same reason.
+// close records why the rules answer 500 (by). A reason that was recorded before stays, unless closing.before
+// says otherwise. If streams is true, connections of TCP, TLS and UDP listeners are refused for the same
+// reason.
 func (g *gathering) close(by *closing, streams bool) {
 	if by.before(g.closed) {
 		g.closed = by
@@ -221,8 +224,9 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds a policy, with the way in which it applies (standing). If the policy cannot be used, add also calls
-// close. found is false if the policy does not exist.
+// add adds the policy with the key of. The parameter standing says how the policy applies, for example by its
+// targetRef. If the policy cannot be used, the rules answer 500. If the policy does not exist, add changes
+// nothing, and found is false.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)
 	if p.Attached == nil {
@@ -245,9 +249,9 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	return true
 }
 
-// attach adds the policies that target a section of an object, or the whole object. A section is a rule of a
-// route, or a listener. at has the policies of the object. If too many apply, attach adds none and calls close.
-// kind is the kind of the policies, for the message.
+// attach adds the policies that target an object, or one section of the object: a rule of a route, or a
+// listener. The parameter at has the policies of the object and its sections. If too many policies apply, none
+// is added, and the rules answer 500. The parameter kind is the kind of the policies, for the message.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
@@ -321,8 +325,9 @@ func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOu
 	return out
 }
 
-// plain reports whether a rule has no policies of its own, so that only policies of the whole route apply to
-// it. at has the policies that target the route and its rules. namespace is that of the route.
+// plain reports whether a rule has no policies of its own: no filter of the rule names a policy, and no policy
+// targets the rule by sectionName. The parameter at has the policies that target the route and its rules. The
+// parameter namespace is the namespace of the route.
 func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	for _, filter := range rule.Filters {
 		if _, ok := extension(namespace, filter); ok {
@@ -334,8 +339,8 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	})
 }
 
-// missing adds the problem that a rule (key) names a policy (of) that does not exist. filter is the index of
-// the filter with the name. missing returns the reason for which the rule answers 500.
+// missing adds the problem that a filter of a rule (key) names a TrafficPolicy (of) that does not exist. It
+// returns the reason why the rule answers 500. The parameter filter is the index of the filter in the rule.
 func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint string) *closing {
 	problem := manifest.Problem{
 		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
@@ -349,8 +354,8 @@ func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint stri
 	}
 }
 
-// extension returns the key of the TrafficPolicy that a filter of type ExtensionRef names. namespace is that of
-// the route. ok is false for other filters.
+// extension returns the key of the TrafficPolicy that a filter names by extensionRef. If the filter names no
+// TrafficPolicy, ok is false. The parameter namespace is the namespace of the route with the filter.
 func extension(namespace string, filter gwv1.HTTPRouteFilter) (of manifest.Key, ok bool) {
 	ref := filter.ExtensionRef
 	if ref == nil || !route.IsTrafficPolicy(ref) {
@@ -364,8 +369,8 @@ func policyKey(namespace, name string) manifest.Key {
 	return manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
 
-// providerAbove returns the extension of the identity provider that the policies above a rule set. It is zero
-// if they set none.
+// providerAbove returns the GatewayExtension of the identity provider that is set by the policies of the rules
+// that delegate to the given rule. It returns the zero Key if these policies set none.
 func (r *policyRules) providerAbove(c *memo.Ctx, rule *ir.Rule) manifest.Key {
 	var levels []policy.Level
 	for _, hop := range rule.Chain {

@@ -17,9 +17,9 @@ import (
 )
 
 // policyLevels returns the policies of a flattened rule by level. The first levels are those of the rules that
-// delegate to it, root first. The last level is that of the rule in its own route (of); it is nil if that rule
-// has no policies. If targeted is false, no policy targets the route, and only policies that the rule names are
-// looked up. The result is nil if no level has policies, the usual case.
+// delegate to the rule, root first. The last level has the policies of the rule in its own route (of), nil if
+// there are none. If targeted is false, no policy targets the route, so that only policies named by a filter of
+// the rule are looked up. If no level has policies, the usual case, the result is nil.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -54,9 +54,9 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	})
 }
 
-// addPolicies sets the policies of all rules of a node. It includes the rules Rest of its route.Points, which
-// serve what no child matches. A rule answers 500 if one of its policies is missing or cannot be used, or if
-// too many apply.
+// addPolicies sets the merged policies in all rules of a node (out), also in the rule Rest of each delegating
+// rule (route.Point), which answers what no child matches. A rule answers 500 if one of its policies is missing
+// or cannot be used, or if too many policies apply.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
@@ -99,15 +99,14 @@ type joinedLevels struct {
 	closedBy int
 	// backends are the backends of the services that extras names.
 	backends []*backend.Key
-	// loosened are the fields that protect requests, were set by a policy of a higher level, and are overridden by
-	// a lower level.
+	// loosened are the protecting fields that a policy of a higher level sets and a lower level overrides.
 	loosened []policy.Loosening
 	// auth are the policies with extAuth that the filter ExternalAuth of a route may replace.
 	auth []authLevel
 }
 
-// authLevel is a policy with extAuth, and the index of the policy.Level that has it. prefers is true if
-// policies of that level win over the levels below.
+// authLevel is a policy with extAuth, and the index of the policy.Level with that policy. If prefers is true,
+// policies of that level win over policies of the levels below.
 type authLevel struct {
 	level   int
 	policy  manifest.Key
@@ -139,8 +138,9 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 	return out
 }
 
-// loosens adds a warning for each protecting field of a higher level that a policy or filter of a lower level
-// overrides (see joinedLevels.loosened). It is no error, because the policies' priority allows the override.
+// loosens adds a warning for each protecting field that a policy of a higher level sets and a lower level
+// overrides (see joinedLevels.loosened). The problem is not an error, because the priority of the policies
+// allows the override.
 func (out *flatOut) loosens(joined joinedLevels) {
 	for _, l := range joined.loosened {
 		if problem := l.Problem(); !slices.Contains(out.Problems, problem) {
@@ -149,8 +149,8 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
-// authLevels returns the policies with extAuth in levels, which are sorted from the root down. It returns nil
-// if the merged extras have no extAuth.
+// authLevels returns the policies in levels that set extAuth, with the index of their level. The levels are
+// sorted from the root down. If the merged fields (extras) have no extAuth, the result is nil.
 func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	if extras == nil || extras.ExtAuth == nil {
 		return nil
@@ -165,10 +165,10 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	return out
 }
 
-// external decides between two ways of authorization: the filter ExternalAuth of a rule, and extAuth in
-// policies of the levels above the filter. If such a policy wins over lower levels, external removes the
-// filter. Otherwise the filter replaces the policy. If it is a filter of the rule itself, external adds a
-// warning to out.
+// external decides between two ways of authorization for a rule: the filter ExternalAuth, and the field extAuth
+// in policies of the levels above that filter. If such a policy wins over lower levels, external removes the
+// filter from the rule. Otherwise the filter replaces extAuth of the policies. If the filter is in the rule's
+// own route, external then also adds a warning to out.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if rule.Action.ExternalAuth == nil || at < 0 {
@@ -190,8 +190,8 @@ func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 }
 
 // apply sets the merged policies in the action of a rule. If j.closed is set, the rule answers 500 instead
-// (UNAVAILABLE for a GRPCRoute). Then apply also adds the rule to out.Closed, and the reason to
-// out.Unsupported.
+// (UNAVAILABLE for a GRPCRoute). In that case, apply also adds the index of the rule to out.Closed, and the
+// reason to out.Unsupported.
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
 		j.external(rule, out)

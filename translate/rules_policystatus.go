@@ -24,12 +24,12 @@ type policyUseKey struct {
 	Gateway string
 }
 
-// effectCounts counts the places at which a policy has each effect. The index is a policy.Effect. A place is a
-// node of a delegation tree (flatKey), or a listener.
+// effectCounts counts at how many places a policy has each effect. A place is a listener, or a node of a
+// delegation tree (flatKey). The index is a policy.Effect.
 type effectCounts [3]int
 
-// sum returns the effect of the policy at all counted places together. It is Merged if the places have
-// different effects.
+// sum returns the effect of a policy at all counted places together. If the places have different effects, the
+// result is Merged.
 func (f effectCounts) sum() policy.Effect {
 	total := f[policy.WhollyUsed] + f[policy.Merged] + f[policy.Overridden]
 	switch total {
@@ -124,9 +124,9 @@ func (r *policyStatusRules) report(all *problemFold) {
 }
 
 // runUnchecked returns a warning if a policy that protects requests targets a Gateway or ListenerSet with a
-// TCP, TLS or UDP listener, because Envoy cannot check connections and datagrams like requests. It names the
-// first such listener. It returns nil if it finds no such listener, and for a policy that cannot be used. It
-// examines at most maxListed objects of each selector.
+// TCP, TLS or UDP listener. There Envoy sees no requests, so that the policy does not protect the listener. The
+// warning names the first such listener. The result is nil without such a listener, and for a policy that
+// cannot be used. Of each selector, at most maxListed objects are examined.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {
@@ -157,9 +157,9 @@ func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manife
 	return nil
 }
 
-// listenersAt returns the listeners that a policy applies to. at is the Gateway or ListenerSet that it targets,
-// and section the sectionName, "" for all listeners. listenersAt also returns the name of the Gateway. It
-// returns nil and "" if gatefold does not serve the target.
+// listenersAt returns the listeners that a policy with a given target applies to, and "namespace/name" of their
+// Gateway. The target is a Gateway or ListenerSet (at). The parameter section is the sectionName of the target,
+// "" for all listeners. If gatefold does not serve the target, the results are nil and "".
 func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section string) (out []*listen.Listener, gatewayName string) {
 	gateway, set := at, r.setAt(c, at)
 	if at.Kind == kindListenerSet {
@@ -180,8 +180,9 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses yields, for each policy in uses, its effect at a node. The key is the policy with the Gateway of
-// table. It skips keys in seen, and adds the others to seen, so that each Gateway gets one effect.
+// yieldUses yields the effect that each policy in uses has at a node (see flatKey). The Key of each yielded
+// member is the policy and the Gateway of the given virtual host (table). A Key that is in seen is skipped;
+// every yielded Key is added to seen. So a policy has one effect for each node and Gateway.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Effect),
 ) {
@@ -214,9 +215,10 @@ type hostTarget struct {
 	Effects effectCounts
 }
 
-// hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that it targets. Other
-// policies of these objects can override fields; fields that single routes set do not count. Targets without
-// listeners, and selected objects after maxListed targets, are omitted.
+// hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that the policy
+// targets. A field has no effect if another policy of these objects overrides the field; what single routes
+// override does not count. The result omits targets without listeners, and objects of a selector after
+// maxListed targets.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {
@@ -245,8 +247,8 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 }
 
 // hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at). If section is
-// not "", it counts only the listener with that name. A policy of a Gateway also applies to the listeners of
-// its ListenerSets.
+// not "", only the listener with that name counts. A policy of a Gateway also has effects at the listeners of
+// the Gateway's ListenerSets.
 func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, section string) (out effectCounts) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {
@@ -269,9 +271,9 @@ func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 
 func sameRef(a, b gwv1.ParentReference) bool { return reflect.DeepEqual(a, b) }
 
-// runPolicyStatus returns the status of a policy. It has an entry for each Gateway that uses the policy, for
-// each Gateway, ListenerSet and listener that it targets, and for each missing target. Without entries,
-// runPolicyStatus returns nil.
+// runPolicyStatus returns the status of a policy. The status has an entry for each Gateway that uses the
+// policy, for each Gateway, ListenerSet and listener that the policy targets, and for each missing target. If
+// there are no entries, the result is nil.
 func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.trafficPolicies.Get(c, key)
 	if !ok {

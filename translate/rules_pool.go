@@ -64,8 +64,9 @@ func (r *addressRules) runRequest(c *memo.Ctx, key manifest.Key) *listen.Address
 	return listen.AddressRequestOf(object)
 }
 
-// addresses returns the addresses that gatefold chooses for a Gateway: those assigned from the pool, or
-// Options.Bind without a pool. If the pool is exhausted, there are fewer than the Gateway requests, or none.
+// addresses returns the addresses that gatefold chooses for a Gateway: addresses from the pool, or Options.Bind
+// if there is no pool. If the pool is exhausted, the result has fewer addresses than the Gateway requests, or
+// none.
 func (r *addressRules) addresses(c *memo.Ctx, key manifest.Key) []string {
 	if r.assigned == nil {
 		return r.in.Bind

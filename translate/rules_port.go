@@ -83,9 +83,9 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	panic(fmt.Sprintf("translate: no port %v", key))
 }
 
-// admit sets Access of each ir.Stream of a port: which clients may connect. A TCP, TLS or UDP route whose own
-// policies limit the clients wins over the policies of its listener. But if the listener's policies refuse all
-// connections, nobody may connect.
+// admit sets which clients may connect to each TCP, TLS or UDP route of a port (Access of each ir.Stream). If
+// the policies of the route limit the clients, they win over the policies of the listener. But if the policies
+// of the listener refuse all connections, no client may connect.
 func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	policed := r.in.policed.Get(c, port.Gateway)
 	for i := range port.Streams {
@@ -104,10 +104,10 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	}
 }
 
-// renameClusters sets the cluster names in the ir.Streams of a TCP port. For TLS passthrough it sets the names of
-// clusters that Envoy uses without TLS (backend.Raw). For other streams it sets the names of clusters with the
-// client certificate of the Gateway. client is "namespace/name" of the Secret with the certificate, "" without
-// one.
+// renameClusters changes the cluster names in the streams (ir.Stream) of a TCP port. A stream with TLS
+// passthrough gets the names of clusters without TLS of Envoy's own (backend.Raw). Any other stream gets the
+// names of clusters that present the Gateway's client certificate. The parameter client is "namespace/name" of
+// the Secret with that certificate. If client is "", the names of these other streams do not change.
 func renameClusters(port *ir.Port, client string) {
 	for i := range port.Streams {
 		if s := &port.Streams[i]; s.Route != nil && !port.UDP {
@@ -121,8 +121,8 @@ func renameClusters(port *ir.Port, client string) {
 	}
 }
 
-// lossKey identifies a conflict of two TCP, TLS or UDP routes on a port: both requested the same stream of a
-// listener (ir.Stream). Other is the route that the message mentions as the other one.
+// lossKey identifies a conflict of two TCP, TLS or UDP routes on a port, which both requested the same
+// connections of a listener (ir.Stream). The problem is reported on one route, and Other is the other route.
 type lossKey struct {
 	portKey
 	Listener string
@@ -131,8 +131,8 @@ type lossKey struct {
 	Wins bool
 }
 
-// loss is a conflict in which only one of two routes got what both requested from a listener. The problem is
-// reported on Route. Domains has the hostnames in conflict, as in ir.Stream.
+// loss is a conflict of two routes that requested the same connections of a listener: only one route got them.
+// The problem is reported on Route. Domains has the hostnames in conflict, as in ir.Stream.
 type loss struct {
 	lossKey
 	Route   manifest.Key
@@ -157,8 +157,9 @@ func (l *loss) what() string {
 	return "all that comes to"
 }
 
-// lossesOf yields each loss on a port. The key of the member is the route that lost. If the two routes are in
-// different namespaces, lossesOf also yields a loss with the route that won as key.
+// lossesOf yields a loss for each route that lost connections on a port to an older route. The Key of the
+// member is the route that lost. If the two routes are in different namespaces, lossesOf also yields a loss for
+// the route that won, with that route as Key.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]

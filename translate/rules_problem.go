@@ -29,8 +29,8 @@ type reporter interface {
 	report(all *problemFold)
 }
 
-// newProblems declares the fold of all problems, which parts report. The parts must be declared before it,
-// because the engine computes values in the order of declaration.
+// newProblems declares the fold of all problems and lets each of the given parts of the network report into
+// that fold. The parts must be declared before, because the engine computes values in the order of declaration.
 func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	all := memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, memo.Ordered[problemSet].Same)
 	for _, part := range parts {
@@ -39,8 +39,9 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom adds the problems of a rule or fold to the fold of all problems. The function list returns the
-// problems in one of its values. name and the key of the value become the id of the problemSet.
+// problemsFrom adds the problems of a rule or fold (of) to the fold of all problems (f). The function list
+// returns the problems in one value of the rule or fold. The id of the problemSet consists of name and the key
+// of that value.
 func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
 	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the JWT providers of an extension. It adds the servers with their keys to out.Backends, and
-// what is wrong to problems. If Envoys rejected the extension, it sets out.Rejected. Only a Gateway with a
-// route that uses the extension has it in its filter.
+// tokens returns the JWT providers of an extension (key). The backends with the providers' keys are added to
+// out.Backends, and what is wrong to problems. If Envoys rejected the extension, out.Rejected is set. An
+// extension is in the filter of a Gateway only if a route there uses the extension.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)
@@ -45,8 +45,9 @@ func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, ou
 	return jwt
 }
 
-// rejectedTokens returns the problem of an extension that every connected Envoy rejected. words is the message
-// of the Envoys. The extension stays in the filter, so that an Envoy that accepts it serves it.
+// rejectedTokens returns the problem of an extension (key) that every connected Envoy rejected. The parameter
+// words is the message of the Envoys. The extension stays in the filter, so that an Envoy that accepts the
+// extension serves it.
 func rejectedTokens(key manifest.Key, words string) manifest.Problem {
 	return manifest.Problem{
 		Code: xds.RejectedCode, Severity: manifest.Error, Object: key, Field: "spec.jwt",
@@ -65,8 +66,8 @@ func hasErrors(problems []manifest.Problem) bool {
 	return false
 }
 
-// configuredKeys returns the keys in a ConfigMap as text. If there are none or too many, it returns "" and a
-// fault.
+// configuredKeys returns the keys in a ConfigMap as text. If there are no keys or too many, the text is "", and
+// the fault says why.
 func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (string, *policy.CredentialFault) {
 	key := manifest.Key{Kind: "ConfigMap", Namespace: namespace, Name: name}
 	object, _ := r.in.configMaps.Get(c, key)
@@ -138,8 +139,8 @@ func newRequirementRules(e *memo.Engine, in requirementIn) *requirementRules {
 	return r
 }
 
-// runRequirement returns an extension at a Gateway. It returns nil if the extension cannot be used, or has no
-// JWT providers.
+// runRequirement returns the JWT providers of an extension for one Gateway (use). If the extension cannot be
+// used, or has no JWT providers, the result is nil.
 func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementOut {
 	found := r.in.extension.Get(c, use.Backend.Object)
 	if found.Extension == nil || found.Extension.JWT == nil {
@@ -158,8 +159,8 @@ func (r *requirementRules) runRequirement(c *memo.Ctx, use useKey) *requirementO
 	return out
 }
 
-// runFilter returns the filter that checks tokens for a Gateway. It exists even if no route uses it, so that no
-// listener must wait for it.
+// runFilter returns the filter that checks tokens for a Gateway. The filter exists even if no route uses
+// tokens, so that no listener must wait for the filter later.
 func (r *requirementRules) runFilter(c *memo.Ctx, gateway string) xds.Resource {
 	set, _ := r.requirements.Get(c, gateway)
 	var all []xds.Requirement

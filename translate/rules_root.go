@@ -12,8 +12,8 @@ import (
 // that it serves there.
 type mountOut struct {
 	Attach *attachOut
-	// closed is set only if the route has too many copies (see copies). It has the one rule that then answers 500
-	// in the virtual hosts of the route.
+	// closed has the one rule that answers 500 in the virtual hosts of a route with too many copies (see
+	// copies). It is nil for all other routes.
 	closed *flatOut
 	// flats are the rules of the route for each port, in the order of Attach.Ports. If the route serves on no
 	// port, flats has one value for port 0.
@@ -77,8 +77,8 @@ func (r *rootRules) report(all *problemFold) {
 	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
 }
 
-// inTables returns a list with the key of an HTTPRoute or GRPCRoute. It returns nil for other kinds of route,
-// whose rules are not in virtual hosts.
+// inTables selects the routes whose rules are in virtual hosts. It returns a list with the key of an HTTPRoute
+// or GRPCRoute, and nil for any other kind of route.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return nil
@@ -86,8 +86,8 @@ func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// runMount returns the rules of a route for every port that it serves on. A route without ports has rules for
-// port 0, from which its status is built.
+// runMount returns the rules of a route (key) for every port that the route serves on. A route without ports
+// has rules for port 0, from which the status of the route is built.
 func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
 	out := &mountOut{}
 	out.Attach, out.closed = r.in.where(c, key)

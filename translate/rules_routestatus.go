@@ -117,7 +117,8 @@ func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, 
 	return conditions
 }
 
-// lost returns the messages in Lost for the listeners of a parentRef, "" if there are none.
+// lost returns the messages about connections that the route lost at the listeners of a parentRef (parent). If
+// there are none, the result is "".
 func (o outcome) lost(parent parentOut) string {
 	var words []string
 	for _, name := range parent.Listeners {
@@ -126,9 +127,9 @@ func (o outcome) lost(parent parentOut) string {
 	return route.Several(words)
 }
 
-// attachedTo yields the listeners that a route is attached to, for the count in their status. If whole is true,
-// no rule of the route works: the route is not accepted, and attachedTo yields none (Gateway API,
-// ListenerStatus.attachedRoutes).
+// attachedTo yields the listeners that a route is attached to, for the count in the status of the listeners. If
+// whole is true, no rule of the route works, so that the route is not accepted. Nothing is yielded then
+// (Gateway API, ListenerStatus.attachedRoutes).
 func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return

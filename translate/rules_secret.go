@@ -79,8 +79,8 @@ func newSecretRules(e *memo.Engine, in secretIn) *secretRules {
 	return r
 }
 
-// secretsOf yields the Secrets of the listeners that serve. It does not yield the client certificates of
-// clusters.
+// secretsOf yields the Secrets with the certificates of the listeners that serve. The client certificates that
+// a Gateway presents to backends are not among them.
 func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUse, string], struct{})) {
 	if g == nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// shadow is a problem about a pair of matches in a virtual host that accept the same requests: the later one
-// never gets any. The embedded spot is the match that the problem is about.
+// shadow is a problem about two matches in a virtual host that accept the same requests, so that the later
+// match never gets a request. The embedded spot is the match that the problem is reported on.
 type shadow struct {
 	shadowKey
 	spot
@@ -24,8 +24,8 @@ type shadow struct {
 	Why  string
 }
 
-// spot is a match of a route. To is the route that the match delegates to, zero if the match serves the
-// requests itself.
+// spot is a match of a route. To is the route to which the match delegates requests. If the match serves
+// requests itself, To is zero.
 type spot struct {
 	Route manifest.Key
 	Field string
@@ -35,15 +35,15 @@ type spot struct {
 	Path   string
 }
 
-// shadowKey identifies a shadow by its virtual host and the names of two rules. The problem is about Rule.
-// Other is the rule with which it competes.
+// shadowKey identifies a shadow by its virtual host and two rules with the same match. The problem is reported
+// on Rule, and Other is the second of the two rules.
 type shadowKey struct {
 	Table       tableKey
 	Rule, Other string
 }
 
-// compare orders the shadows of one route by the two matches of their pairs. It returns 0 if the pairs are the
-// same, even in different virtual hosts or under different parents.
+// compare orders the shadows of one route by their two matches. For the same two matches it returns 0, even if
+// the shadows are in different virtual hosts or under different parents.
 func (s *shadow) compare(other *shadow) int {
 	return cmp.Or(cmp.Compare(s.Field, other.Field), ir.TrueFirst(!s.Wins, !other.Wins), manifest.CompareKeys(s.By.Route, other.By.Route),
 		cmp.Compare(s.By.Field, other.By.Field), manifest.CompareKeys(s.To, other.To), manifest.CompareKeys(s.By.To, other.By.To))
@@ -90,10 +90,10 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems that a pair of rules with the same match causes, at most one for each namespace.
-// If the two routes are in different namespaces, both have a problem. So do the routes at which the ways from
-// the root to the two rules first differ (route.Parting), if these are in different namespaces. In all other
-// cases, only the later route has a problem.
+// shadows returns the problems that are shown for two rules with the same match in a virtual host (table), at
+// most one for each namespace. If the routes of the two rules are in different namespaces, both routes have a
+// problem. The same holds for the two routes at which the ways from the root to the rules first differ
+// (route.Parting). If neither of these pairs has two namespaces, only the later rule's route has a problem.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {
@@ -152,8 +152,8 @@ func (s spot) String() string {
 	return out
 }
 
-// shadowProblems returns one warning for each pair of matches, even if the pair occurs in several virtual
-// hosts. shadows must not be empty.
+// shadowProblems returns one warning for each pair of matches in shadows, even if the pair occurs in several
+// virtual hosts. The set shadows must not be empty.
 func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
 	var first, last *shadow
 	more := 0
@@ -172,8 +172,8 @@ func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem)
 	return append(problems, first.problem(more))
 }
 
-// problem returns the problem that users see for a shadow. more is the number of other virtual hosts with the
-// same pair of matches, for the message.
+// problem returns the problem that users see for a shadow. The parameter more is the number of other virtual
+// hosts with the same pair of matches; the message mentions it.
 func (s *shadow) problem(more int) manifest.Problem {
 	requests := fmt.Sprintf("host %q on port %d of Gateway %s", s.Table.Domain, s.Table.Port, s.Table.Gateway)
 	if more > 0 {

@@ -124,8 +124,8 @@ func (r *signInRules) report(all *problemFold) {
 	problemsFrom(all, "cleartext", r.clearText, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runClearText returns a warning if Envoy sends the client secret without TLS to endpoints that are not all
-// loopback addresses. It is no error, because the network itself may encrypt.
+// runClearText returns a warning if Envoy sends the client secret without TLS to an endpoint that is not a
+// loopback address. The problem is not an error, because the network itself may encrypt.
 func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manifest.Problem) {
 	for _, key := range r.in.extension.Get(c, use.Extension).Backends {
 		to := r.in.cluster.Get(c, *key)
@@ -160,8 +160,9 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields use if users sign in (signIns is not empty) in a virtual host without TLS (table). It
-// yields each port once: seen has the ports that were yielded before, and the call adds the new one.
+// eachInsecure yields use, a port and a route, if users sign in (signIns is not empty) in a virtual host
+// without TLS (table). It yields nothing for a port that is already in seen. It adds the port of each yielded
+// use to seen.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return
@@ -182,8 +183,9 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// eachSignIn yields each extension together with a Gateway ("namespace/name"). It skips pairs in seen, and adds
-// the others to seen. member is the ID under which it yields them: the route, node or listener with the
+// eachSignIn yields a pair for each GatewayExtension with which users sign in: the extension, and the Gateway
+// ("namespace/name"). A pair that is already in seen is skipped; every yielded pair is added to seen. The
+// parameter member is the ID of the yielded members: it names the route, node or listener that uses the
 // extensions.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
@@ -202,9 +204,9 @@ func signInsOf(extras *ir.Extras) []manifest.Key {
 	return []manifest.Key{extras.OAuth2.Key}
 }
 
-// runSecrets returns the secrets of an identity provider. It returns nil if the extension has no identity
-// provider, or if its client secret is missing or cannot be used. Routes that refer to the extension are
-// computed again in the same memo.Engine.Flush.
+// runSecrets returns the secrets of the identity provider of an extension (key). If the extension has no
+// identity provider, or if the client secret is missing or cannot be used, the result is nil. Routes that refer
+// to the extension are computed again in the same memo.Engine.Flush.
 func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -226,9 +228,8 @@ func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	}
 }
 
-// cookieSecret returns the secret that signs and encrypts the cookies of an extension. It derives the secret
-// from another one (from). The result is the same after a restart and on each replica, and differs between
-// extensions.
+// cookieSecret derives, from another secret (from), the secret that signs and encrypts the cookies of an
+// extension. The result is the same after a restart and on each replica, and differs between extensions.
 func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
 	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)
 	if err != nil {

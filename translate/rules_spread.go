@@ -23,8 +23,8 @@ import (
 // root. The rules of the route are built before they are counted, within the limits of rules_budget.go. The
 // copies of the rules are built later.
 
-// reach says how far the rules of a root spread: the number of virtual hosts that contain them (Tables), and of
-// ports. Rules that compute costs read only this, so that other edits of the root do not run them.
+// reach says how far the rules of a root spread: how many virtual hosts contain the rules (Tables), on how many
+// ports. Rules that compute costs read only a reach, so that other edits of the root do not make them run.
 type reach struct {
 	Tables, Ports int
 	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
@@ -32,8 +32,8 @@ type reach struct {
 	Team bool
 }
 
-// below is what one delegated route adds to each virtual host of a root: the number of its rules, and their
-// cost. The numbers are sums over all ports of the root, and over all chains of parents.
+// below is what one delegated route adds to each virtual host of a root: the number of rules, and the cost of
+// these rules. Both are sums over all ports of the root, and over all chains of parents.
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
@@ -102,7 +102,8 @@ func (r *spreadRules) report(all *problemFold) {
 	problemsFrom(all, "overload", r.overload, (*overloads).problems)
 }
 
-// below returns the number and cost of the rules that a node adds to each virtual host of its root on one port.
+// below returns the number and the cost of the rules that a node (see flatKey) adds to each virtual host of its
+// root, on the port of the node.
 func (f *flatOut) below() below {
 	out := below{Rules: len(f.Entries) + len(f.Points), Cost: len(f.Points)}
 	for _, e := range f.Entries {
@@ -153,12 +154,14 @@ func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
-// shareOfRoute yields the copies of a route's own rules if they cost more than what is free (see copies).
+// shareOfRoute yields the share of a route with the given copies of its own rules (see copies) if the copies
+// cost more than what is free. Otherwise it yields nothing.
 func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	shareOf(shareKey{Root: key}, c, yield)
 }
 
-// shareOf yields copies as the share with the given key if they cost more than what is free (see copies).
+// shareOf yields a share with the given key and copies (see copies) if the copies cost more than what is free.
+// Otherwise it yields nothing.
 func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	if c.extra() > 0 {
 		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
@@ -178,9 +181,9 @@ func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	return keys
 }
 
-// runHostShare returns the cost of what policies add to all virtual hosts of a listener, without building them.
-// The policy with the most expensive field is charged for all. The share is zero if the cost for each host is
-// at most freeUnits.
+// runHostShare returns the cost of what policies add to all virtual hosts of a listener, without building the
+// virtual hosts. The whole cost is counted for the policy with the most expensive field. If the cost for each
+// virtual host is at most freeUnits, the result is zero.
 func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return share{}
@@ -197,8 +200,8 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the step of the memo.Fold carried. It returns what one policy adds to the virtual hosts of
-// all listeners together.
+// addHostShares is the step of the memo.Fold carried, which adds up what one policy adds to the virtual hosts
+// of all listeners. It returns the sum after the changes of some listeners (members).
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -229,8 +232,9 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 	return t
 }
 
-// runOverload returns the routes and policies whose copies do not fit into Options.MaxCopies. It also returns
-// the route.Points that select such a route as child. Both are empty if the total cost fits.
+// runOverload returns the routes and policies whose copies (see copies) do not fit into Options.MaxCopies. The
+// result also has the delegating rules (route.Point) that select one of these routes as child. If the total
+// cost of all copies fits, the result is empty.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
 	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
@@ -248,10 +252,11 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	return out
 }
 
-// where returns where a route attaches. For a route without too many copies (see copies), attach is the result
-// of in.admitted, and closed is nil. A route with too many is rejected at each parentRef that accepted it.
-// closed then has the one rule that answers 500 in its virtual hosts, which attach keeps. If that rule exceeds
-// the limit, too, or for a TCPRoute, TLSRoute or UDPRoute, closed is nil and attach has no places.
+// where returns at which listeners a route attaches. If the route does not have too many copies (see copies),
+// the result attach is the value of in.admitted, and closed is nil. Otherwise each parentRef that accepted the
+// route now rejects the route, and closed has one rule, which answers 500 in the virtual hosts of the route. If
+// even that rule exceeds the limit, and for a TCPRoute, TLSRoute or UDPRoute, closed is nil and attach has no
+// places.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

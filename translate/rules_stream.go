@@ -108,8 +108,8 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	return out
 }
 
-// access returns which clients the policies of a route allow, nil if no policy limits the clients. It also
-// returns how much of each policy is effective.
+// access returns which clients the policies of a TCP, TLS or UDP route allow, and how much of each policy is
+// effective. If no policy limits the clients, the first result is nil.
 func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []policy.Use) {
 	if !r.in.aims.any(c, key) {
 		return nil, nil
@@ -119,8 +119,8 @@ func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []polic
 	return accessOf(&resolved, level.Closed), resolved.Uses
 }
 
-// accessOf returns which clients may connect, nil if the policies have no acl. If closed is not nil, no client
-// may connect.
+// accessOf returns which clients may connect by the merged policies (resolved). If closed is set, no client may
+// connect. If closed is nil and the policies have no acl, the result is nil: every client may connect.
 func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	if closed != nil {
 		return &ir.Access{Closed: closed.Why, Parts: []ir.Part{closed.At}}
@@ -133,9 +133,9 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// backendsAt returns the keys of the clusters that the route uses at one place (at) of a Gateway
-// ("namespace/name"). They differ by place: a cluster may have the client certificate of the Gateway, or be for
-// TLS that Envoy passes through (Raw). renameClusters sets the names of the same clusters.
+// backendsAt returns the keys of the clusters that the route uses at one listener host (at) of a Gateway
+// ("namespace/name"). The clusters can present the Gateway's client certificate, or be for TLS that Envoy
+// passes through (Raw). renameClusters sets the names of the same clusters in the listener.
 func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

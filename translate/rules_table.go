@@ -67,8 +67,8 @@ func (r *tableRules) report(all *problemFold) {
 	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
 
-// markHosts yields a member without a rule for each domain of a Gateway's listeners (see the constant mark). So
-// the virtual host of the domain exists even without routes.
+// markHosts yields a member without a rule for each domain of a Gateway's listeners (see the constant mark). By
+// that member, the virtual host of the domain exists even without routes.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
@@ -78,8 +78,9 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	}
 }
 
-// runHost returns a virtual host with its rules. It returns nil if no route or listener has the domain. All its
-// rules are then guests (see tablesOf), and a wildcard host gets the requests.
+// runHost returns a virtual host with its rules. If no listener has the domain, and no route requests the
+// domain by a hostname, it returns nil. The only rules for the domain are then those of delegated routes (see
+// the guests of tablesOf), and requests for the domain go to a wildcard host.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil
@@ -102,8 +103,9 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// rejectionOf returns why Envoys rejected a virtual host, without its routes. extras are the fields that the
-// host sets. It returns nil if the Quarantine has no rejection for exactly this encoding.
+// rejectionOf returns why Envoys rejected a virtual host, regardless of its routes. The parameter extras has
+// the fields that the virtual host sets. If the Quarantine has no rejection of exactly this encoding, the
+// result is nil.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
 	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)
@@ -117,8 +119,9 @@ func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *
 	return nil
 }
 
-// withSignIn returns a table with two more rules, for callback and logout, if the policies of the listener make
-// users sign in. Otherwise it returns t. host has these policies, nil for none. gateway is "namespace/name".
+// withSignIn returns the rules of a virtual host (t) with two rules added, for callback and logout, if the
+// policies of the listener make users sign in. Otherwise it returns t. The parameter host has the policies of
+// the listener, and is nil without policies. The parameter gateway is "namespace/name" of the Gateway.
 func (r *tableRules) withSignIn(t table, gateway string, host *hostPolicy) table {
 	if host == nil || host.Closed != nil || host.Extras == nil || host.Extras.OAuth2 == nil {
 		return t

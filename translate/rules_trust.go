@@ -85,9 +85,9 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 	return r
 }
 
-// runTrust returns the bundle with an xDS name: the CA certificates of all objects of that name, or those of
-// the system (listen.SystemTrust). It skips objects that cannot be read, and returns nil if none can. Objects
-// that refer to the name are computed again in the same memo.Engine.Flush.
+// runTrust returns the bundle of CA certificates with an xDS name: the CA certificates of all objects in that
+// name, or those of the system (listen.SystemTrust). Objects that cannot be read are skipped; if none can be
+// read, the result is nil. Objects that refer to the name are computed again in the same memo.Engine.Flush.
 func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
 		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}

@@ -40,8 +40,9 @@ type delegating struct {
 	port int32
 }
 
-// delegatingKey identifies a delegating node by its port and the name of its first route.Point. It is used
-// instead of the flatKey because it is smaller: a folder can have very many nodes.
+// delegatingKey identifies a node that delegates, by the port and the name of its first delegating match
+// (route.Point). It is smaller than the flatKey of the node, which matters because a folder can have very many
+// nodes.
 type delegatingKey struct {
 	port  int32
 	point string

@@ -14,8 +14,8 @@ type overOut struct {
 	stopped map[string]*budgetOut
 }
 
-// of returns the budget that forbids the node to delegate to routes of a namespace (space). It returns nil if
-// none does, and if o is nil.
+// of returns the exceeded budget that forbids the node to delegate to routes of a namespace (space). If the
+// node may delegate there, or if o is nil, it returns nil.
 func (o *overOut) of(space string) *budgetOut {
 	if o == nil {
 		return nil
@@ -26,8 +26,9 @@ func (o *overOut) of(space string) *budgetOut {
 	return o.stopped[space]
 }
 
-// closed returns for each namespace whether the node must not delegate to its routes. The entry "" is for all
-// namespaces without an entry of their own. It returns nil if the node may delegate to all.
+// closed returns a map from each namespace to whether the node must not delegate to routes there. The entry ""
+// is for all namespaces without an entry of their own. If o is nil, the node may delegate to all namespaces,
+// and the result is nil.
 func (o *overOut) closed() map[string]bool {
 	if o == nil {
 		return nil
@@ -60,8 +61,8 @@ func newWantRules(e *memo.Engine, in wantIn) *wantRules {
 	return r
 }
 
-// overBudget returns the budgets that forbid a node to delegate to some namespaces. It returns nil if no budget
-// does.
+// overBudget returns the exceeded budgets that forbid a node (see flatKey) to delegate to some namespaces. If
+// no budget is exceeded, the result is nil.
 func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	out := &overOut{stopped: map[string]*budgetOut{}}
 	look := func(at string, branch branchKey) {
@@ -82,9 +83,9 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	return out
 }
 
-// overPoint returns the first budget that forbids a Point to delegate to one of the namespaces that it selects
-// routes from. It returns nil if no budget does. over is the result of overBudget for the node (key) of the
-// Point.
+// overPoint returns an exceeded budget that stops a delegating rule (point): the first one for a namespace from
+// which the rule selects routes. If there is none, the result is nil. The parameter over is the result of
+// overBudget for the node (key) that has the rule.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil
@@ -99,8 +100,9 @@ func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over
 	return nil
 }
 
-// runWants returns the properties that a node selects child routes by, within its budget. If a budget is
-// exceeded, each property is split by namespace, and namespaces over their budget are left out.
+// runWants returns the properties by which a node (see flatKey) selects child routes, for example a label
+// (route.Property). If no budget of the node is exceeded, these are all properties that its rules name.
+// Otherwise each property is split by namespace, and namespaces over their budget are left out.
 func (r *wantRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// freeTables is the number of virtual hosts in which a copy of a match is free: it does not count toward
-// Options.MaxCopies. Four are two hostnames, on HTTP and HTTPS.
+// freeTables is the number of virtual hosts in which copies of a match do not count toward Options.MaxCopies.
+// Four virtual hosts are two hostnames, on HTTP and HTTPS.
 const freeTables = 4
 
-// freeUnits is the cost that policies may add to each virtual host for free: it does not count toward
-// Options.MaxCopies. The unit is one plain route of Envoy. Four of them are 2 KB.
+// freeUnits is the cost that policies may add to each virtual host without counting toward Options.MaxCopies.
+// The unit is one plain route of Envoy. Four units are 2 KB.
 const freeUnits = 4
 
 // shareKey identifies a share: the copies that one route or one policy causes in virtual hosts. Without Child,
-// these are the copies of the route Root in its own virtual hosts. With Child, they are the copies of the
-// delegated route Child in the virtual hosts of Root. If Root is a TrafficPolicy, they are what the policy adds
-// to virtual hosts.
+// the share has the copies of the route Root in that route's own virtual hosts. With Child, it has the copies
+// of the delegated route Child in the virtual hosts of Root. If Root is a TrafficPolicy, the share is what the
+// policy adds to virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
 // object returns the route or policy that causes the copies.
@@ -56,8 +56,8 @@ type copies struct {
 	Tables, Cost, Free int
 }
 
-// newCopies returns the copies of a route in tables virtual hosts. load is what the route adds to one of them.
-// owner becomes the field Owner.
+// newCopies returns the copies of a route that is in as many virtual hosts as the parameter tables says. The
+// parameter load is what the route adds to each of them. The parameter owner becomes the field Owner.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
@@ -85,15 +85,16 @@ type spreadTotal struct {
 
 func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
 
-// closedKey identifies the route.Points below a root that select routes by a property.
+// closedKey identifies the delegating rules (route.Point) below a root that select child routes by a property,
+// for example a label.
 type closedKey struct {
 	Root     manifest.Key
 	Property route.Property
 }
 
-// partOf divides an amount (most) fairly, and returns the limit for each receiver. asked has what each receiver
-// needs; the sum must be more than most. A receiver that needs less than the limit leaves the rest to the
-// others. partOf sorts asked in place.
+// partOf divides an amount (most) fairly between receivers, and returns the limit for each of them. The
+// parameter asked has what each receiver needs; the sum must be more than the amount. What a receiver does not
+// need of its limit goes to the others. partOf sorts asked in place.
 func partOf(most int, asked []int) int {
 	slices.Sort(asked)
 	for i, n := range asked {
@@ -106,15 +107,16 @@ func partOf(most int, asked []int) int {
 }
 
 // overloads are the routes and policies whose copies cost too much (see copies). Cut has the reason for each of
-// them.
+// these routes and policies.
 type overloads struct {
 	Cut map[shareKey]overload
-	// Closed identifies the route.Points that select a route in Cut below their root.
+	// Closed identifies the delegating matches (route.Point) that select one of the routes in Cut below the root
+	// of that route.
 	Closed map[closedKey]bool
 }
 
 // overload is the reason why a route serves nowhere, or why a policy makes the routes of its listeners answer
-// 500. Limit is the limit of the namespace that is responsible.
+// 500: the copies cost too much (see copies). Limit is the limit of the namespace that is responsible.
 type overload struct {
 	Tables, Cost, Limit int
 	// Closed is true if the hosts of the route answer 500. It is false if even the rules for these answers exceed
@@ -132,16 +134,17 @@ func (o overload) String() string {
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
 }
 
-// cuts reports whether the rules of a node are left out of all virtual hosts. That is so if the root of the
-// node has too many copies, or if the route of the node has too many copies below that root (see copies).
+// cuts reports whether the rules of a node (see flatKey) are in no virtual host. That is so if the root of the
+// node has too many copies (see copies), or if the node's own route has too many copies below that root.
 func (o *overloads) cuts(key flatKey) bool {
 	_, root := o.Cut[shareKey{Root: key.root()}]
 	_, own := o.Cut[shareKey{key.root(), key.Route}]
 	return root || own
 }
 
-// closes reports whether a Point selects a route that has too many copies below the root (see copies). The
-// Point then answers 500 to the requests that the route would get. key is the node of the Point.
+// closes reports whether a delegating rule (point) selects a route that has too many copies below the root (see
+// copies). The rule then answers 500 to the requests that the route would get. The parameter key is the node
+// that has the rule.
 func (o *overloads) closes(key flatKey, point *route.Point) bool {
 	if len(o.Closed) == 0 {
 		return false
@@ -179,10 +182,10 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the routes and policies that must not have their copies, because the sum of all extra costs
-// exceeds the limit most. Each namespace gets an equal part of most (see partOf). Within the part of a
-// namespace, the routes and policies with the lowest extra cost are kept. The map is empty if the sum is at
-// most the limit.
+// cut returns the routes and policies that must not have their copies (see copies), because the sum of all
+// extra costs exceeds the limit (most). Each namespace gets an equal part of the limit (see partOf). Within the
+// part of a namespace, the routes and policies with the lowest extra cost keep their copies. If the sum does
+// not exceed the limit, the result is empty.
 func (t spreadTotal) cut(most int) map[shareKey]overload {
 	out := map[shareKey]overload{}
 	if t.Extra <= most {

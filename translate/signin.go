@@ -20,9 +20,9 @@ import (
 // matches.
 const signInMatches = 1 << 16
 
-// signInRule returns the rule that answers the callback of an identity provider, or the logout if logout is
-// true. base is a rule with the same policies, which name the provider. The new rule has the exact path of the
-// callback or logout; its other conditions come from match.
+// signInRule returns the rule that answers the callback of an identity provider, or the logout if the parameter
+// logout is true. The parameter base is a rule whose policies name the provider; the new rule has the same
+// policies. It matches the exact path of the callback or logout, and otherwise the conditions of match.
 func signInRule(base *ir.Rule, match ir.Match, logout bool) *ir.Rule {
 	use := base.Action.Extras.OAuth2
 	rule, path, name, at := *base, use.Extension.SignIn.RedirectPath, "oauth2-callback", signInMatches
@@ -46,18 +46,18 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is an identity provider that a node needs at one route.Point of its parent. Point is the name of
-// the Point, "" for a root.
+// signInKey is an identity provider that a node needs at one delegating match (route.Point) of its parent.
+// Point is the name of that match, "" for a root.
 type signInKey struct {
 	Point     string
 	Extension manifest.Key
 }
 
-// addSignInRules returns the rules for callback and logout that a node needs, two for each identity provider.
-// links are the parent's route.Points that lead to the node: the added rules match only requests that these
-// delegate. The function above returns the provider that the policies above a rule set. If it is the same
-// provider, the parent already has the two rules, and none are added. If the parent's path does not contain
-// both paths, addSignInRules adds a problem instead.
+// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs, two for each
+// identity provider. The new rules match only requests that the parent delegates to the node by one of links.
+// The function above returns the provider that the policies above a rule set. For that provider nothing is
+// added, because the parent has the two rules already. If the parent does not delegate the two paths, a problem
+// is added instead.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
@@ -101,15 +101,16 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 	return added
 }
 
-// keepPolicies records in Policies that rule has the same policies as base. It does nothing if base has none.
+// keepPolicies records that a new rule has the same policies as the rule base, in Policies. If base has no
+// policies, nothing is recorded.
 func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	if resolved, ok := out.Policies[base.Name]; ok {
 		out.Policies[rule.Name] = resolved
 	}
 }
 
-// outsideOf returns an error if a parent does not delegate the paths for callback and logout. It returns nil if
-// both paths are within the parent's path.
+// outsideOf returns an error if the path for callback or logout of a rule's identity provider is not below the
+// path that the parent delegates (parent). If both paths are below that path, the result is nil.
 func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	provider := rule.Action.Extras.OAuth2.Extension.SignIn
 	for _, path := range []string{provider.RedirectPath, provider.LogoutPath} {

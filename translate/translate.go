@@ -104,7 +104,7 @@ func (t *translator) delta() []xds.Update {
 	return out
 }
 
-// optional returns a pointer to r, nil if has is false.
+// optional returns a pointer to a resource (r). If the parameter has is false, it returns nil.
 func optional(r xds.Resource, has bool) *xds.Resource {
 	if !has {
 		return nil
@@ -112,8 +112,10 @@ func optional(r xds.Resource, has bool) *xds.Resource {
 	return &r
 }
 
-// appendUpdate appends the update from old to changed, if their versions differ. Either may be nil. If their
-// names differ, it also appends the removal of old: a listener gets another name if its port changes protocol.
+// appendUpdate appends to out what changes for Envoys between two versions of a resource: nothing if the
+// versions are equal. If old is nil, the resource is new; if changed is nil, the resource is removed. If the
+// names differ, there is also a removal of the old name: a listener gets another name if its port changes
+// protocol.
 func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) []xds.Update {
 	if old != nil && changed != nil && old.Name != changed.Name {
 		out = append(out, xds.Update{Gateway: gateway, Type: old.Type, Name: old.Name})
@@ -127,10 +129,10 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 	return out
 }
 
-// statuses returns the statuses that changed since the last call, and empties their sinks. An object that no
-// longer has a status has an Update with a nil Status, for example a Gateway that another controller now
+// statuses returns the statuses that changed since the last call, and empties their sinks. For an object that
+// no longer has a status, the Update has a nil Status, for example for a Gateway that another controller now
 // serves. A status that changed and changed back is omitted. If an object becomes valid or invalid, its status
-// moves to another sink. Then statuses returns the new status.
+// moves from one sink to another, and the result has only the new status.
 func (t *translator) statuses() []status.Update {
 	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {
@@ -150,8 +152,8 @@ func (t *translator) statuses() []status.Update {
 	return out
 }
 
-// infras returns the Infra of Gateways that changed since the last call, and empties their sink. Infra is nil
-// for a Gateway that is no longer served.
+// infras returns the Infra of each Gateway whose Infra changed since the last call, and empties the sink. For a
+// Gateway that is no longer served, the update has a nil Infra.
 func (t *translator) infras() []ir.InfraUpdate {
 	var out []ir.InfraUpdate
 	for key, change := range t.infra.Drain() {

@@ -30,9 +30,10 @@ func New(options Options) *Translator { return &Translator{newTranslator(options
 // the same as after one Change with all objects (docs/design/flow.md).
 func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(change) }
 
-// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both. So
-// objects can be translated before the whole folder is read. If stop is not nil, it can interrupt the work:
-// Take then returns the error of stop. The next call continues the work, or Revert undoes it.
+// Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both
+// Changes. So objects can be translated before the whole folder is read. If stop is not nil, it can interrupt
+// the work, and Take returns the error of stop. After an interruption, the next Take or Apply continues the
+// work, or Revert undoes the Change.
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return t.rules.Take(stop, change)
 }
@@ -42,8 +43,8 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 // must not use the Translator any more.
 func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
 
-// Former returns the object that a key had before the Changes that Take did not finish. If no Change is
-// unfinished, it returns the present object. It returns nil if there was none.
+// Former returns the object that a key had before the Changes that an interrupted Take did not finish. If no
+// Change is unfinished, it returns the present object. If there was no object, it returns nil.
 func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
 // Quarantine replaces the rules, hosts and extensions that Envoys rejected. The next Take or Apply uses them.

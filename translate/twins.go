@@ -15,16 +15,19 @@ import (
 // Twins are rules of one virtual host that match the same requests. Only the first of them serves.
 
 const (
-	// maxTwins is the number of twins that are reported for a host if both rules belong to one namespace.
+	// maxTwins is the number of twins, pairs of rules with the same match, that are reported for a host if both
+	// rules belong to one namespace.
 	maxTwins = 100
-	// maxRivals is the number of twins that are reported for a host, for one route and one other namespace. Each
-	// route that has such twins has at least one reported.
+	// maxRivals is the number of twins, pairs of rules with the same match, that are reported for a host, for
+	// one route and one other namespace. Each route that has twins with another namespace has at least one
+	// reported.
 	maxRivals = 20
 )
 
-// groupTwins returns a function for bucket.Shape.Twins. That function returns the groups of two or more entries
-// with the same match. A guard is left out if the rules that it guards are in the group. A guard is the rule
-// for requests that no child of a delegating rule matches (ir.Rule.Guard). seed is for hashes of matches.
+// groupTwins returns a function for bucket.Shape.Twins, which returns the groups of two or more entries with
+// the same match. A guard is the rule for requests that no child of a delegating rule matches (ir.Rule.Guard).
+// If a rule of such a child is in the group and serves all hosts, the guard is left out. The parameter seed is
+// for hashes of matches.
 func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	return func(list []*entry) (groups [][]*entry) {
 		if len(list) < 2 {
@@ -79,8 +82,8 @@ func twinsAmong(group []*entry) []*entry {
 // twin is a pair of entries of a host with the same match. Later never gets a request.
 type twin struct{ First, Later *entry }
 
-// hostsIn returns, as text, the hosts that limit a rule in the virtual host of domain. It returns "" if the
-// rule serves every request of that virtual host.
+// hostsIn returns, as text, the hosts to which a rule is limited in the virtual host of the given domain. If
+// the rule serves every request of that virtual host, the result is "".
 func hostsIn(domain string, rule *ir.Rule) string {
 	if len(rule.Match.Hosts) == 0 || listen.Covers(ir.HostsOf(rule.Match.Hosts...), domain) {
 		return ""
@@ -88,8 +91,9 @@ func hostsIn(domain string, rule *ir.Rule) string {
 	return strings.Join(rule.Match.Hosts, " ")
 }
 
-// pairCounts counts the twins of a host, so that only some of them are reported. The zero rivalKey counts the
-// twins within single namespaces. Every other key counts the twins of a route and another namespace.
+// pairCounts counts the twins of a host, pairs of rules with the same match, so that only some of them are
+// reported. The zero rivalKey counts the twins within single namespaces. Every other rivalKey counts the twins
+// of a route with rules of another namespace.
 type pairCounts map[rivalKey]int
 
 // rivalKey is a route, and another namespace whose rules match the same requests.
@@ -98,10 +102,10 @@ type rivalKey struct {
 	Other string
 }
 
-// count counts a twin, and reports whether it is shown to users. Between two namespaces (see rivals), it is not
-// shown if one rule is a guard and the other is below it, or if both routes have more than maxRivals twins.
-// Within one namespace, it is not shown above maxTwins twins, for a guard, or for one match under two chains of
-// parents.
+// count counts a twin, a pair of rules with the same match, and reports whether the pair is shown to users. For
+// routes of two namespaces (see rivals), the result is false if one rule is below the other, or if both routes
+// already have maxRivals twins. Within one namespace, the result is false if one rule is a guard
+// (ir.Rule.Guard), if both rules come from one match under two chains of parents, or above maxTwins twins.
 func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {
@@ -121,9 +125,8 @@ func (told pairCounts) count(t twin) bool {
 }
 
 // rivals returns the two routes that compete for the requests of a twin. If the routes of the two rules are in
-// different namespaces, it returns these routes. Otherwise it returns the routes at which the ways from the
-// root to the two rules first differ (route.Parting). The result rivals is false if the returned routes are in
-// one namespace.
+// different namespaces, x and y are these routes. Otherwise x and y are the routes at which the ways from the
+// root to the rules first differ (route.Parting). If x and y are in one namespace, the result rivals is false.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
@@ -144,8 +147,8 @@ func (t twin) signsIn() bool {
 	return cmp.Or(t.First.Rule.SignIn, t.Later.Rule.SignIn) != (manifest.Key{})
 }
 
-// agree reports whether it does not matter which of the two rules answers: one of them is for a callback or
-// logout, and both belong to the same identity provider.
+// agree reports whether users need not care which of the two rules answers. That is so if one rule is for a
+// callback or logout, and both rules belong to the same identity provider.
 func (t twin) agree() bool {
 	return t.signsIn() && providerOf(t.First.Rule) == providerOf(t.Later.Rule)
 }

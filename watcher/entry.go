@@ -12,8 +12,9 @@ import (
 // identity distinguishes a file or directory from all others that exist now.
 type identity struct{ dev, ino uint64 }
 
-// signature is the metadata of a file. If it differs from the one at the last reading, the file is read again.
-// It includes the change time, because programs can restore size and modification time.
+// signature is the metadata of a file when a scan found or read it. If the metadata differs from that of the
+// last reading, the watcher reads the file again. A signature includes the change time (ctime), because
+// programs can restore the size and the modification time.
 type signature struct {
 	identity
 	size         int64
@@ -23,7 +24,7 @@ type signature struct {
 	shared bool
 }
 
-// node is a directory with the entries that it had when it was last listed.
+// node is the known contents of a directory: the entries that the directory had when it was last listed.
 type node struct {
 	id identity
 	// chain has the links on the path to the directory (visit.links). again is true if links lead to the
@@ -36,7 +37,8 @@ type node struct {
 	links map[string]bool
 }
 
-// linked adds the entry name to n.links if the entry is a link. If the entry is none, linked removes the name.
+// linked adds name to n.links if the parameter is is true: if the entry with this name is a symbolic or hard
+// link. Otherwise it removes name from n.links.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:
@@ -48,8 +50,8 @@ func (n *node) linked(name string, is bool) {
 	}
 }
 
-// entry is one name in a directory: a loadable file, a directory, or a name that should be one of these but
-// cannot be read.
+// entry is one name in a directory. It is a file that the watcher reads, a directory, or a name that should be
+// one of the two but cannot be read.
 type entry struct {
 	// path is relative to the root. The path of a directory ends in "/", so that entries have the order of the
 	// files below them.
@@ -73,14 +75,15 @@ func (e *entry) isLink() bool { return e.link != identity{} || e.sig.shared }
 
 func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }
 
-// sameState reports whether e and f have the same signature, link, skip and detail.
+// sameState reports whether the entries e and f have the same signature, link, skip and detail. If it returns
+// true, nothing shows that the file changed.
 func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
-// entry classifies one name of the directory dir. The function look returns the file's info. ok is false if the
-// watcher ignores the name, or if the name has vanished. For an ignored name that is not hidden, e.isLink is
-// still valid.
+// entry returns the entry for one name in the directory dir. The function look returns the info of that name
+// without following a link. ok is false if the watcher ignores the name, or if the name has vanished. For an
+// ignored name that does not begin with a dot, e.isLink is still valid.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false
@@ -98,8 +101,8 @@ func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entr
 	return e, ok && !s.ignore.match(e.path)
 }
 
-// follow completes e, a symbolic link, with the signature of its target. If the target cannot be read, it sets
-// e.skip. ok is false if the watcher ignores the name.
+// follow sets the signature of e, a symbolic link, to that of the link's target. If the target cannot be read,
+// it sets e.skip and e.detail instead. ok is false if the watcher ignores the name.
 func (s *scan) follow(e *entry) (ok bool) {
 	e.link = e.sig.identity
 	info, err := s.root.Stat(e.path)
@@ -117,9 +120,9 @@ func (s *scan) follow(e *entry) (ok bool) {
 	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
 }
 
-// judge decides by name and signature how the watcher uses e. It adds "/" to the path of a directory. If e has
-// the name of a loadable file, but is not a regular file or is too large, judge sets e.skip and e.detail. ok is
-// false if the watcher ignores e.
+// judge decides from the name and the signature of e whether the watcher reads it. It adds "/" to the path of a
+// directory. It sets e.skip and e.detail if e has the name of a YAML file, but is not a regular file or is too
+// large. ok is false if the watcher ignores e.
 func (s *scan) judge(e *entry) (ok bool) {
 	taken := s.takes(path.Base(e.path))
 	switch {

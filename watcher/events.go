@@ -51,8 +51,8 @@ type mount struct {
 	silent  bool // changes may come without events
 }
 
-// newEvents starts to receive events. If the system provides none, it logs a warning, and scans find the
-// changes. In mode Inotify it returns an error instead. In mode Poll it receives no events.
+// newEvents starts to receive events. If the system provides no events, newEvents logs a warning, and the
+// watcher finds changes by scans; in mode Inotify it returns an error instead. In mode Poll it starts nothing.
 func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 	e := &events{
 		log:     log,
@@ -189,7 +189,8 @@ type hints struct {
 // any reports whether something below the root, or the path to it, may have changed.
 func (h hints) any() bool { return h.full || h.root || len(h.dirs) > 0 }
 
-// take returns the hints since the last call of take.
+// take returns the hints (where the folder may have changed) since the last call of take. It forgets the events
+// from which it made them.
 func (e *events) take() hints {
 	e.mu.Lock()
 	names, full := e.names, e.full
@@ -212,7 +213,8 @@ func (e *events) take() hints {
 	return h
 }
 
-// begin starts a full scan. The scan calls enter for every directory that still exists.
+// begin starts a full scan, which is a scan of the whole folder. During the scan, enter must be called for
+// every directory that still exists. After the scan, end must be called.
 func (e *events) begin() {
 	if e.fs == nil {
 		return
@@ -226,7 +228,8 @@ func (e *events) begin() {
 	e.live = e.watchVia()
 }
 
-// end ends a full scan. It removes the watches of the directories that enter was not called for.
+// end ends a full scan. It removes the watches of directories for which the scan did not call enter, because
+// these directories no longer exist.
 func (e *events) end() {
 	for dir := range maps.Clone(e.watched) {
 		if !e.entered[dir] {
@@ -244,9 +247,9 @@ func (e *events) updateFigures() {
 	e.stats.Directories.Store(int64(len(e.watched)))
 }
 
-// enter watches the directory id at the path dir. It adds no watch if the directory is watched by another path,
-// or if there are no events. If the system refuses, enter records the failure, and scans find the changes of
-// the directory. It records no failure for a directory that has vanished.
+// enter watches the directory id at the path dir. It adds no watch if the system gives no events, or if the
+// directory is already watched under another path. If the system refuses the watch, enter logs a warning, and
+// only scans find changes in the directory. It ignores a directory that has vanished.
 func (e *events) enter(dir string, id identity) {
 	if e.fs == nil {
 		return
@@ -273,8 +276,9 @@ func (e *events) enter(dir string, id identity) {
 	e.updateFigures()
 }
 
-// silent reports whether files on dir's file system may change without events. It tests each file system once,
-// writes nothing into the folder, and logs a warning if the result is true.
+// silent reports whether files on the file system of dir may change without events. dev is the device number of
+// that file system. silent tests each file system once, and writes nothing into the folder. It logs a warning
+// if the result is true.
 func (e *events) silent(dir string, dev uint64) bool {
 	m, known := e.mounts[dev]
 	if !known {
@@ -304,9 +308,9 @@ func (e *events) forget(dir string) {
 	}
 }
 
-// follow watches the directories that contain the paths in via (place.via). It returns true if via differs from
-// the last call: the caller must open the root again, because changes before the watch caused no event. If
-// there are no events, it does nothing and returns false.
+// follow watches the directories that contain the paths in via. A change of such a path, for example of a link,
+// can change which directory the root is. again is true if via differs from the last call. The caller must then
+// open the root again, because a change before the watch caused no event. Without events, again is false.
 func (e *events) follow(via []string) (again bool) {
 	if e.fs == nil {
 		return false
@@ -338,8 +342,8 @@ func (e *events) viaDirs() map[string]bool {
 	return dirs
 }
 
-// watchVia watches the directories of viaDirs that are not watched yet. It returns the paths that were watched
-// before the call, or an empty map if there are no events.
+// watchVia watches the directories of viaDirs that are not watched yet. The result has every path that was
+// watched before the call; it is empty if the system gives no events.
 func (e *events) watchVia() map[string]bool {
 	have := map[string]bool{}
 	if e.fs == nil {

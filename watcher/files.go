@@ -11,9 +11,10 @@ import (
 // Together they are smallest if both have equal length.
 const chunkSize = 256
 
-// Files are the files of a Tree, sorted by path. Files are immutable: With returns new Files, which share the
-// unchanged chunks. An edit of one of 100,000 files copies a few hundred entries. A comparison of two Trees
-// skips shared chunks. The zero value is empty.
+// Files are the files of a Tree, sorted by path. They are stored in chunks of about 256 files and are
+// immutable. With returns new Files that share all unchanged chunks with the old Files. So an edit of one of
+// 100,000 files copies a few hundred entries, and a comparison of two Trees skips shared chunks. The zero value
+// is empty.
 type Files struct {
 	chunks []*chunk // none is empty
 	len    int
@@ -102,8 +103,8 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns a copy of f with changes. It adds the files in the slice set, which replace files with equal
-// paths. It removes the files whose paths are in gone. A path must not be in both slices.
+// With returns a copy of f with changes. The files in set are added, or replace the files with the same paths.
+// The files with the paths in gone are removed. No path may be in both set and gone.
 func (f Files) With(set []File, gone []string) Files {
 	if len(f.chunks) == 0 {
 		return FilesOf(set...)
@@ -169,9 +170,9 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since compares f with an older version, before. It returns the files that are new or have another hash, and
-// the paths of the files that were removed. Both results are sorted by path. Since skips chunks that both
-// versions share.
+// Since compares f with an older version, the parameter before. changed has the files that are new or have
+// another hash, and gone has the paths of removed files. Both are sorted by path. Chunks that the two versions
+// share are not compared.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}
 	for {

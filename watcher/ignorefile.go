@@ -18,7 +18,7 @@ const InvalidIgnore SkipReason = "InvalidIgnoreFile"
 // IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used (IgnoreForbidden).
 const IgnoreNotAllowed SkipReason = "IgnoreFileNotUsed"
 
-// ignoring has the active patterns of a folder, and the state of its IgnoreFile.
+// ignoring has the patterns by which files are left out now, and the state of the IgnoreFile.
 type ignoring struct {
 	use   IgnoreUse
 	globs []string // Ignore.Globs
@@ -44,11 +44,12 @@ func newIgnoring(opt Options) *ignoring {
 	return i
 }
 
-// waits reports whether the last patterns stay active because the IgnoreFile is being changed.
+// waits reports whether the IgnoreFile is being changed, so that its earlier patterns are still used.
 func (i *ignoring) waits() bool { return !i.since.IsZero() }
 
-// moved reports whether the IgnoreFile may have changed since the last refresh, so that a full scan is needed.
-// It returns false while waits is true, because full scans follow then anyway.
+// moved reports whether the IgnoreFile may have changed since refresh last read it, so that a full scan is
+// needed. It returns false if the file is not used, and while waits returns true: then full scans follow
+// anyway.
 func (i *ignoring) moved(root *os.Root) bool {
 	if i.use == IgnoreNotRead || i.waits() {
 		return false
@@ -60,9 +61,10 @@ func (i *ignoring) moved(root *os.Root) bool {
 	return signatureOf(info) != i.seen
 }
 
-// refresh reads the IgnoreFile and activates its patterns. If it cannot read them, or the file must not be
-// used, the last patterns stay active and i.skip is the problem. If there is no IgnoreFile, only Ignore.Globs
-// are active. While the IgnoreFile is being changed, refresh does nothing, for at most Options.MaxOpen.
+// refresh reads the IgnoreFile, and uses its patterns from now on. If the file cannot be read or must not be
+// used, the earlier patterns stay in use, and i.skip has the problem. If there is no IgnoreFile, only
+// Ignore.Globs are used. While a program is changing the file, refresh does nothing, for at most
+// Options.MaxOpen.
 func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return
@@ -101,9 +103,9 @@ func (i *ignoring) refresh(root *os.Root) {
 	}
 }
 
-// unfinished reports whether the IgnoreFile is probably being changed. That is so if it vanished or was written
-// less than Options.Quiet ago, or if a program has it open for writing. info and err are the result of Stat for
-// the file. An incomplete IgnoreFile would let the watcher load files that are to be left out.
+// unfinished reports whether the IgnoreFile is probably being changed: it vanished or was written less than
+// Options.Quiet ago, or a program has it open for writing. info and err are the result of Stat for the file.
+// Half of an IgnoreFile would let the watcher read files that are to be left out.
 func (i *ignoring) unfinished(root *os.Root, info fs.FileInfo, err error, now time.Time) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		i.gone = earliest(i.gone, now)
@@ -128,9 +130,9 @@ func ignoreFileOpen(root *os.Root) bool {
 	return openForWriting(file)
 }
 
-// adopt activates the patterns in text, the content of the IgnoreFile, and those of Ignore.Globs. The globs
-// come last and so take precedence. text is nil if there is no IgnoreFile. If a pattern is invalid, the last
-// patterns stay active, and i.skip is the problem.
+// adopt uses the patterns in text, the content of the IgnoreFile, from now on. text is nil if there is no
+// IgnoreFile. The patterns of Ignore.Globs follow those of the file, and so take precedence. If a pattern of
+// the file is invalid, the earlier patterns stay in use, and i.skip has the problem.
 func (i *ignoring) adopt(text []byte) {
 	var lines []string
 	if text != nil {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// racyWindow is longer than the clock tick of any file system. A file that was read this soon after its change
-// time may change again without a new signature.
+// racyWindow is longer than the clock tick of any file system. A file that was read within racyWindow after its
+// last change may change once more without a new change time, so that its signature does not show the second
+// change.
 const racyWindow = 20 * time.Millisecond
 
 // loaded is the content of a file, with the signature that the file had when it was read.
@@ -38,12 +39,12 @@ func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }
 
-// read reads the file of e. It returns errMoving if the file no longer has the signature of e, and errors of
-// the system unchanged. If a FIFO has replaced the file, read does not block.
+// read reads the file of e. It returns errMoving if the file no longer has the signature of e. Errors of the
+// system are returned unchanged. If a FIFO has replaced the file, read does not block.
 //
-// If the file changed recently and a program has it open for writing, l.waits decides. If it returns true, read
-// returns errOpen. If it returns false, read reads the file and adds it to l.unfinished. If l.waits is nil,
-// read does not check whether programs write the file.
+// If the file changed recently and a program has it open for writing, the function l.waits decides. If l.waits
+// returns true, read returns errOpen. If l.waits returns false, read reads the file and adds its path to
+// l.unfinished. If l.waits is nil, read does not check for such programs.
 func (l *loader) read(e *entry) (*loaded, error) {
 	l.reads++
 	f, err := l.root.OpenFile(e.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -79,8 +80,8 @@ func (l *loader) read(e *entry) (*loaded, error) {
 	return got, nil
 }
 
-// unchanged returns errMoving if the open file f no longer has the signature sig, which the scan found. It
-// ignores the identity.
+// unchanged returns errMoving if the open file f no longer has the signature sig, which the scan found, and nil
+// otherwise. It does not compare device and inode numbers. It returns an error of Stat unchanged.
 func unchanged(f *os.File, sig signature) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -2,10 +2,10 @@ package watcher
 
 import "context"
 
-// mailbox contains the newest Tree until it is delivered. It has room for one Tree.
+// mailbox contains the newest Tree until deliver passes it to the caller of Watch. A newer Tree replaces it.
 type mailbox chan parcel
 
-// parcel is a Tree with the reload requests that wait for it.
+// parcel is a Tree in the mailbox, with the channels of the reload requests (Options.Rescan) that wait for it.
 type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
@@ -14,8 +14,8 @@ type parcel struct {
 	replaced bool
 }
 
-// put puts p into the mailbox, and never blocks. If an older Tree was not delivered yet, p replaces it: p takes
-// over the reload requests and the time Noticed of the older Tree, and p.replaced is set.
+// put puts p into the mailbox, and never blocks. If the mailbox still contains an older Tree, p replaces it.
+// Then p takes over the reload requests and the time Noticed of the older Tree, and p.replaced becomes true.
 func (m mailbox) put(p parcel) {
 	select {
 	case older := <-m:
@@ -27,9 +27,9 @@ func (m mailbox) put(p parcel) {
 	m <- p // there is room: put is the only sender
 }
 
-// deliver calls fn with each Tree that differs from the previous one, until ctx ends. If a reload waits for a
-// Tree, or if the Tree replaced another one, deliver calls fn even if the Tree is unchanged. After the call it
-// closes the channels of the requests.
+// deliver calls fn with each Tree in the mailbox that differs from the previous Tree, until ctx ends. It also
+// calls fn with an unchanged Tree if a reload request waits for it, or if it replaced an older Tree. After the
+// call, deliver closes the channels of the reload requests.
 func (m mailbox) deliver(ctx context.Context, fn func(Tree)) {
 	var last *Tree
 	for {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// madeOf is the last Tree of a reader, with the changes since then. So the next Tree needs only the changed
-// files.
+// madeOf has the content of the reader's last Tree, and the changes since that Tree. With it, the next Tree can
+// be made from the changed files alone.
 type madeOf struct {
 	files   Files
 	skipped []Skip
@@ -23,10 +23,10 @@ type madeOf struct {
 	whole bool
 }
 
-// note records the changes that a look found, for the next Tree. Usually that Tree is made from the last Tree
-// and these changes. It is made from all entries if refused is true, or if a change has the kind flipped, or is
-// that of a directory or the root. The caller sets refused if a directory could not be listed, or can be listed
-// again.
+// note records the changes that a scan found since the last Tree. It sets m.whole, so that the next Tree is
+// made from all entries, if one of the changes is not that of a single file: if it is of kind flipped, or is
+// that of a directory or of the root. It also sets m.whole if refused is true: if a directory could not be
+// listed, or can be listed again.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -52,9 +52,9 @@ type loading struct {
 	waits func(path string) bool
 }
 
-// tree makes a Tree from the entries that the last look found, and reads the files that changed. as says which
-// files keep their last content. moving has the files that are changing at this moment. The Tree has the last
-// content of such a file, if there is any.
+// tree makes a Tree from the entries that the last scan found, and reads the files that changed. The parameter
+// as says which files keep the content that they have in the last Tree. moving has the files that changed while
+// they were read. For such a file the Tree has the last content, if there is any.
 func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
 	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
 	if as.keep {
@@ -115,8 +115,8 @@ type loader struct {
 	unfinished []string
 }
 
-// patch makes the Tree from the last one and the files that changed. It returns false if the result would
-// exceed a limit.
+// patch makes l.files and l.skipped from those of the last Tree and the changed files (last.changed). It
+// returns false if the result exceeds a limit; then whole must make them.
 func (l *loader) patch(top *node, last *madeOf) bool {
 	var set []File
 	var gone []string
@@ -137,7 +137,8 @@ func (l *loader) patch(top *node, last *madeOf) bool {
 	return l.files.Len() <= l.limits.Files && l.files.Bytes() <= l.limits.TreeBytes
 }
 
-// whole makes the Tree from all entries below top. top is nil if the root is missing.
+// whole makes l.files and l.skipped from all entries below the directory top. top is nil if the root is
+// missing. Files that exceed a limit are skipped.
 func (l *loader) whole(top *node) {
 	l.skipped, l.held, l.moving, l.failed, l.open, l.unfinished = nil, nil, nil, nil, nil, nil
 	var all []reached
@@ -170,8 +171,8 @@ type reached struct {
 	dir string
 }
 
-// all appends to entries the files below n, and the directories below n that were not listed. It returns the
-// result. The parameter dir is the path of n.
+// all appends the files below n to the slice entries, and the directories below n that were not listed. It
+// returns the longer slice. The parameter dir is the path of n.
 func (n *node) all(dir string, entries []reached) []reached {
 	if len(n.chain) > 0 {
 		dir = path.Dir(n.chain[0]) + "/"
@@ -195,9 +196,10 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// load reads e if it changed, and reports whether the Tree gets content for e. It keeps the last content if the
-// file is changing at the moment, or if hold or waits returns true for it. It returns false for a file that
-// must be skipped or cannot be read, and records the reason.
+// load reads the file of e if it changed, and reports whether the Tree has content for it. The content stays
+// that of the last reading if the file is changing at this moment, or if l.hold or l.waits returns true for it.
+// A file that must be skipped or cannot be read has no content in the Tree, and load records a Skip with the
+// reason.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":

@@ -6,7 +6,7 @@ import (
 )
 
 // Limits limit one Tree, so that no folder can exhaust memory (docs/design/safety.md). A file or directory that
-// exceeds a limit becomes a Skip. It is not an error.
+// exceeds a limit is left out and becomes a Skip. Exceeding a limit is not an error.
 type Limits struct {
 	// FileBytes is the largest size of a file that is read.
 	FileBytes int64

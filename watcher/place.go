@@ -14,8 +14,8 @@ const errNotDir = syscall.ENOTDIR
 // maxHops is how many links the path to the root may contain, as in the kernel.
 const maxHops = 40
 
-// place is the directory that the path of the root leads to at one moment. A reading uses only this directory,
-// even if links change meanwhile.
+// place is the directory to which the path of the root leads at one moment. The path may contain links, which
+// can change later. All reads for one Tree use the same directory.
 type place struct {
 	// path is the path of the directory, without links.
 	path string
@@ -28,10 +28,11 @@ type place struct {
 	via []string
 }
 
-// same reports whether p and q are the same directory with the same path.
+// same reports whether the places p and q are the same directory (device and inode) with the same path.
 func (p place) same(q place) bool { return p.path == q.path && p.id == q.id }
 
-// openRoot resolves the links of name and opens the directory. If it returns an error, the place still has via.
+// openRoot follows the links of name and opens the directory to which they lead. If it returns an error, the
+// place has only via: the links that were followed so far, so that the caller can watch them.
 func openRoot(name string) (*os.Root, place, error) {
 	at, err := resolve(name)
 	if err != nil {
@@ -53,8 +54,8 @@ func openRoot(name string) (*os.Root, place, error) {
 	return root, at, nil
 }
 
-// resolve follows the links of name one by one, and returns the directory without its id. If it returns an
-// error, the place has via with the links so far.
+// resolve follows the links of name one by one. It returns the place of the directory, without the id. If it
+// returns an error, the place has the links up to the failure in via.
 func resolve(name string) (place, error) {
 	at := place{path: "/"}
 	abs, err := filepath.Abs(name)

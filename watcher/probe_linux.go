@@ -29,9 +29,9 @@ func probe(dir string) error {
 	return nil
 }
 
-// foreign returns the kind of dir's file system if its files can change without an event on this machine.
-// Another host, the host of this virtual machine, or the program behind a FUSE mount can change them. It
-// returns "" for other file systems, and if the kind is unknown.
+// foreign returns the kind of the file system of dir, such as "NFS", if its files can change without an event
+// on this machine. The change may come from another host, the host of this virtual machine, or the program
+// behind a FUSE mount. For any other or unknown file system, foreign returns "".
 func foreign(dir string) string {
 	var st syscall.Statfs_t
 	if syscall.Statfs(dir, &st) != nil {

@@ -60,7 +60,8 @@ func readOnce(opt Options) (Tree, error) {
 	return t, nil
 }
 
-// reader has the state of one folder between two calls of look, so that only changes are listed and read again.
+// reader has the state of one folder: its known entries and their content. Each call of look compares the
+// folder with this state, so that only what changed is listed and read again.
 type reader struct {
 	name   string
 	limits Limits
@@ -97,9 +98,10 @@ func newReader(opt Options) *reader {
 	}
 }
 
-// look compares the folder with the known state, updates this state, and returns the changes. It compares only
-// the names in dirs. It compares everything if dirs is nil, or if the root is another directory than before.
-// stale is true if everything must be compared again. The error is that of listing the root.
+// look compares the folder with the state that the reader knows, updates that state, and returns the changes.
+// at is the directory of the root. look compares only the names in dirs. It compares everything if dirs is nil,
+// or if the root is another directory than before. stale is true if the caller must call look again with nil.
+// The error says that the root cannot be listed.
 func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
 	everywhere := dirs == nil || r.top == nil || !at.same(r.at)
 	before := r.ignore.skip
@@ -120,8 +122,8 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	return s.changes, err != nil || s.stale || r.ignore.moved(root), nil
 }
 
-// lookEverywhere compares the whole folder, for look. The parameter at is the place of the root. The results
-// are those of look.
+// lookEverywhere compares the whole folder with the known state, for look. The parameter at is the directory of
+// the root. The results are those of look.
 func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
 	s.deep, s.ways, r.at = true, map[identity]*ways{}, at
@@ -145,8 +147,8 @@ func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool
 	return s.changes, s.stale, nil
 }
 
-// lose records that the root is missing, and returns the removals of everything as changes. It returns nil if
-// that is known already.
+// lose records that the root is missing. It returns changes of kind removed, for every file and for the root.
+// It returns nil if the root was already recorded as missing.
 func (r *reader) lose() []change {
 	if r.top == nil {
 		return nil
@@ -160,8 +162,9 @@ func (r *reader) lose() []change {
 	return s.changes
 }
 
-// keepKnown records that the root cannot be read because of err, and returns the change. The known files stay,
-// but are skipped. It returns nil if nothing is known, or if keepKnown has recorded this already.
+// keepKnown records that the root cannot be read because of err, and returns one change for the root. The known
+// files then count as skipped, not as deleted. keepKnown returns nil if no files are known, or if the failure
+// is already recorded.
 func (r *reader) keepKnown(err error) []change {
 	if r.top == nil || r.at.path == "" {
 		return nil

@@ -28,8 +28,9 @@ func Reads(opt Options, name string) bool {
 	return true
 }
 
-// pathParts yields each directory above a file, and then the file. name is the path of the file. at is the path
-// of what is yielded; that of a directory ends in "/". part is the last element of at.
+// pathParts returns an iterator over the directories above a file, and then the file itself. The parameter name
+// is the path of the file. The iterator yields the path of each, which ends in "/" for a directory, and the
+// last element of that path.
 func pathParts(name string) func(yield func(at, part string) bool) {
 	return func(yield func(at, part string) bool) {
 		for i, c := range name + "/" {

@@ -13,9 +13,9 @@ import (
 // it is cheaper to list the whole directory.
 const crowdShare = 8
 
-// revisit compares the directories and names in dirs with top, the known state of the root, and updates top. It
-// returns an error if a directory cannot be read, if another directory now has the path of a known one, or if a
-// limit is exceeded.
+// revisit compares the directories and names in dirs with the known state, and updates that state. top is the
+// known state of the root. revisit returns an error if a directory cannot be read, if its path belongs to
+// another directory now, or if a limit is exceeded. Then a full scan is needed.
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {
@@ -75,9 +75,9 @@ func (n *node) index(path string) (int, bool) {
 	return sort.Find(len(n.entries), func(i int) int { return strings.Compare(path, n.entries[i].path) })
 }
 
-// relist lists the directory n at the path dir again and replaces its entries. It returns an error if the
-// directory cannot be read or exceeds a limit, or if another directory has the path now. The parameter up has
-// the directories above n.
+// relist lists the directory n at the path dir again, and replaces its known entries. up has the directories
+// above n. relist returns an error if the directory cannot be read or exceeds a limit, or if the path belongs
+// to another directory now.
 func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
 	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
 	if err != nil {
@@ -92,9 +92,9 @@ func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) err
 
 func otherDir(dir string) error { return fmt.Errorf("%s: another directory took its place", dir) }
 
-// lookAt looks up some names and all links in the directory n at the path dir. Other names are unchanged, or
-// have events of their own. It returns an error if the directory cannot be read, if another directory has the
-// path now, or if a limit is exceeded. The parameter up has the directories above n.
+// lookAt compares some entries of the directory n with the folder: those in names, and all links. All other
+// entries stay as they are known. dir is the path of n, and up has the directories above n. lookAt returns an
+// error if the directory cannot be read or exceeds a limit, or if the path belongs to another directory now.
 func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
 	here, err := s.root.OpenRoot(rootName(dir))
 	if err != nil {
@@ -132,7 +132,8 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 	return nil
 }
 
-// named returns the entries of n for a path: of a file, of a directory, of both, or none.
+// named returns the known entries of n for a path: the entry of a file, of a directory, both, or none. The path
+// has no "/" at its end.
 func (n *node) named(path string) (named []*entry) {
 	for _, path := range []string{path, path + "/"} {
 		if i, known := n.index(path); known {

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// leaveOut returns the files that do not fit into the limits. Each directory has a share of the limits (see
-// shares). In the result, one file of each directory has a message as its value, and the other files have "".
+// leaveOut returns the files that must be left out of the Tree because of the limits on files and bytes. The
+// limits are shared fairly between directories (see shares). The value of a file is its message for the user.
+// Only one file of each directory has a message; the value of the others is "".
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64
@@ -30,7 +31,8 @@ func (l *loader) leaveOut(all []reached) map[*entry]string {
 	return left
 }
 
-// fitting returns files whose costs add up to limit at most. Directories share the limit (see shares).
+// fitting returns the files that fit into limit: the sum of their costs is at most limit. The limit is shared
+// fairly between directories (see shares).
 func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]bool {
 	var queue shares[*entry]
 	for _, r := range files {
@@ -50,9 +52,9 @@ func fitting(files []reached, limit int64, cost func(*entry) int64) map[*entry]b
 	}
 }
 
-// explain adds the files that are not in fits to the map left. The value of the first file of each directory is
-// a message; the value of the other files is "". The parameter limit is the part of the message that names the
-// exceeded limit.
+// explain adds each file that is not in fits to the map left. The value of the first such file of a directory
+// is a message for the user, with the number of the directory's files that are left out. The value of the
+// others is "". The parameter limit is the part of the message that names the exceeded limit.
 func explain(left map[*entry]string, files []reached, fits map[*entry]bool, limit string) {
 	count := map[string]int{}
 	for _, r := range files {

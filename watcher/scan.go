@@ -44,7 +44,7 @@ type scanned struct {
 // tally counts directories and the names in them.
 type tally struct{ dirs, names int }
 
-// ways are the known paths of one directory.
+// ways are the known paths of one directory. Links can give a directory several paths.
 type ways struct {
 	paths []string
 	// plain is the path without a link. hasPlain is true if there is such a path.
@@ -54,7 +54,8 @@ type ways struct {
 	names int
 }
 
-// all returns the paths. It returns nil if w is nil: if the directory is not known.
+// all returns the paths of the directory. It returns nil if w is nil, which means that the directory is not
+// known.
 func (w *ways) all() []string {
 	if w == nil {
 		return nil
@@ -62,9 +63,10 @@ func (w *ways) all() []string {
 	return w.paths
 }
 
-// list reads the directory of v, compares it with its known state, and queues the directories in it. It returns
-// an error if the directory cannot be read, contains itself by a link, or exceeds a limit. It returns errLater
-// if it has queued v again, because the directory has many names.
+// list reads the directory of v, compares its entries with the known ones, and queues the directories in it
+// that must be listed. It returns errLoop if a link makes the directory contain itself, errTooMany or errLinks
+// if a limit is exceeded, and any error of the system. It returns errLater if it put v into the queue again,
+// because the directory has so many names that others come first.
 func (s *scan) list(v *visit) (*node, error) {
 	f, err := s.root.OpenFile(rootName(v.dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -98,8 +100,8 @@ func (s *scan) list(v *visit) (*node, error) {
 	return n, nil
 }
 
-// note records the path dir of the directory n in s.ways, and calls s.enter. It is called before the directory
-// is listed.
+// note records that the directory n has the path dir, and calls s.enter, which watches the directory. It must
+// be called before the directory is listed, so that no later change is missed.
 func (s *scan) note(dir string, n *node) {
 	if s.enter != nil {
 		s.enter(dir, n.id)
@@ -125,8 +127,9 @@ func rootName(dir string) string {
 	return strings.TrimSuffix(dir, "/")
 }
 
-// read returns the entries of the directory f at the path dir, sorted by path. It does not read subdirectories.
-// It records in n which names are links. It returns errTooMany if there are too many entries.
+// read returns the entries of the directory f, sorted by path. dir is its path, and subdirectories are not
+// read. It records in n which names are links. It returns errTooMany if the directory has more entries than the
+// limits allow.
 func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 	var found []entry
 	for {
@@ -159,9 +162,9 @@ type listing struct {
 	n   *node
 }
 
-// merge compares the present entries of a directory, found, with its known entries, before. It returns the new
-// list. For an unchanged entry, the list has the known entry itself. All lists are sorted by path. merge records
-// changes and queues directories.
+// merge compares the entries that a directory has now (found) with its known entries (before). It records the
+// changes, and queues directories that must be listed. It returns the new known entries: for an unchanged
+// entry, that is the known entry itself. All lists are sorted by path.
 func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {
@@ -189,8 +192,9 @@ func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	return out
 }
 
-// compare records how the file e changed. The parameter was is its known entry, or nil. e gets the known
-// content, or that of a vanished file with the same path.
+// compare records how the file e changed. The parameter was is the known entry of the file, or nil if the name
+// is new. e.have becomes the content that was read last. For a new name that is the content of a file that
+// recently vanished from the same path, if there was one.
 func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]
@@ -226,9 +230,9 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 	return c
 }
 
-// collapse replaces all changes below path by one change of kind flipped, and removes the content in s.kept for
-// these changes. It is used if the link of a directory was replaced, because then everything below changes at
-// once.
+// collapse replaces all changes below a path by one change of kind flipped. It is called if the link to a
+// directory was replaced: then everything below the link changed at once. It also removes from s.kept the
+// content of files that vanished below the path.
 func (s *scan) collapse(path string) {
 	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
 		below := strings.HasPrefix(c.path, path)
@@ -240,7 +244,8 @@ func (s *scan) collapse(path string) {
 	s.changes = append(s.changes, change{path, flipped})
 }
 
-// gone records the removal of e and of everything below it. The content stays in s.kept.
+// gone records that e, and everything below it, was removed. The last content of each file stays in s.kept for
+// a while, in case the file comes back.
 func (s *scan) gone(e *entry) {
 	if e.sub != nil {
 		for _, below := range e.sub.entries {

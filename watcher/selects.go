@@ -2,10 +2,10 @@ package watcher
 
 import "strings"
 
-// Selects returns a function that reports whether the watcher reads the file at a path. The path is relative to
-// the root, with slashes. ignoreFile is the content of the folder's IgnoreFile, or nil if there is none. It has
-// no effect unless o.Ignore.File is IgnoreRead. The function does not consider limits, links and types of
-// files.
+// Selects returns a function that reports whether the watcher reads the file at a path, which is relative to
+// the root and has slashes. ignoreFile is the content of the folder's IgnoreFile, or nil if there is none; it
+// counts only if o.Ignore.File is IgnoreRead. The function knows only the path: it does not check limits, links
+// and the type of the file.
 func (o Options) Selects(ignoreFile []byte) func(file string) bool {
 	o = o.withDefaults()
 	ignored := newIgnoring(o)

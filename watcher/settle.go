@@ -36,7 +36,7 @@ func genuine(changes []change) []change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
 
-// verdict says which pending changes may be loaded now.
+// verdict says which pending changes (changes that no Tree has yet) may be part of the next Tree.
 type verdict int
 
 const (
@@ -56,9 +56,9 @@ const (
 // directory, so it causes no event.
 const lockPoll = 50 * time.Millisecond
 
-// settle decides when a changing folder may be loaded (docs/design/inputs.md). The caller passes the changes
-// and the time: settle reads no files and no clock. The debounce starts at the last change, not at the last
-// event.
+// settle decides when the changes of a folder may become a new Tree (docs/design/inputs.md). It implements the
+// debounce, which starts at the last change and not at the last event. It reads no files and no clock: its
+// methods get the changes and the time.
 type settle struct {
 	opt     Options
 	pending map[string]pending
@@ -75,7 +75,8 @@ type settle struct {
 	filled, refilling bool
 }
 
-// pending is the change of one path since it was loaded, with the times of the first and last change.
+// pending is the change of one path that no Tree has yet. first and last are when the path was first and last
+// seen to change.
 type pending struct {
 	kind        kind
 	first, last time.Time
@@ -85,8 +86,8 @@ func newSettle(opt Options) *settle {
 	return &settle{opt: opt, pending: map[string]pending{}, filled: opt.Filled}
 }
 
-// note adds changes that were seen at the time now to the pending changes. If a path was added and is removed
-// before it was loaded, note forgets both changes.
+// note adds changes, which were seen at the time now, to the pending changes. A file that was added and is
+// removed before a Tree has it is forgotten, because it was a temporary file.
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
 		s.last = now
@@ -102,8 +103,8 @@ func (s *settle) note(now time.Time, changes ...change) {
 	}
 }
 
-// combine returns one kind for two successive changes of a path. before is the kind of the first change, and
-// after is the kind of the second.
+// combine returns one kind for two successive changes of a path. The parameter before is the kind of the first
+// change, and after is the kind of the second. For example, replaced and then written becomes written.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:
@@ -119,9 +120,9 @@ func combine(before, after kind) kind {
 	return written // for example, replaced and then written, or removed and then added
 }
 
-// heard records an event for path. wrote is true if the file was written in place, and false if it was created
-// or renamed. The event only has an effect on a pending change of kind swapped or replaced: a write changes the
-// kind to written, and any other event changes swapped to replaced.
+// heard records an event for the file at path. wrote is true if the event reports a write into the file, and
+// false if it reports that the name was created or renamed. The event matters only for a pending change of kind
+// swapped or replaced. A write changes the kind to written. Any other event changes swapped to replaced.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {
@@ -133,8 +134,8 @@ func (s *settle) heard(now time.Time, path string, wrote bool) {
 	}
 }
 
-// lock records whether git has locked the folder. It returns true once for each lock: when the lock is older
-// than Options.MaxLock. From then on, due ignores the lock.
+// lock records whether git has locked the folder (gitLocked). While it is locked, due returns wait. If a lock
+// is older than Options.MaxLock, lock returns true once, and due ignores this lock from then on.
 func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	if !locked {
 		s.lockedSince, s.alarmed = time.Time{}, false
@@ -159,11 +160,12 @@ func (s *settle) noticed(now time.Time) time.Time {
 	return now
 }
 
-// force makes due return quiet, even if nothing is pending. Only a lock still delays it.
+// force makes the next call of due return quiet, even if nothing is pending and before the debounce is over.
+// Only a lock of git still delays it.
 func (s *settle) force() { s.forced = true }
 
-// due returns which changes may be loaded at the time now. If it returns wait, it also returns when to call it
-// again. That time is zero if there is nothing to load.
+// due returns which pending changes may become a Tree at the time now. If it returns the verdict wait, the
+// second result is the time at which the caller must ask again. That time is zero if nothing is pending.
 func (s *settle) due(now time.Time) (verdict, time.Time) {
 	switch {
 	case s.idle():
@@ -195,7 +197,7 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 	return wait, next
 }
 
-// limit returns the time at which p may be loaded even if the folder is still changing.
+// limit returns the time at which the change p may become part of a Tree even if the folder is still changing.
 func (s *settle) limit(p pending) time.Time {
 	longest, rest := p.first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
 	switch {
@@ -209,9 +211,10 @@ func (s *settle) limit(p pending) time.Time {
 	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
 }
 
-// unfinished reports whether the file at path is probably being written. Its last content is then used, because
-// half of a file may be valid YAML. It returns false if Options.Quiet has passed since the last change of the
-// file, or Options.MaxRemove since the first. A file that a rename replaced is complete.
+// unfinished reports whether the file at path is probably being written. The Tree then keeps the file's last
+// content, because half of a file may be valid YAML. The result is false if Options.Quiet has passed since the
+// last change of the file, or Options.MaxRemove since the first. It is also false for a file that a rename
+// replaced, because such a file is complete.
 func (s *settle) unfinished(now time.Time, path string) bool {
 	p, known := s.pending[path]
 	return known && (p.kind == written || p.kind == added || p.kind == swapped) &&
@@ -235,14 +238,16 @@ func (s *settle) quietTime() time.Duration {
 	return s.opt.Quiet
 }
 
-// given records the number of files in the last Tree, skipped files included. This sets filled and refilling.
+// given records that a Tree was passed on. files is its number of files, skipped files included. If files is 0
+// and an earlier Tree had some, s.refilling becomes true: then the debounce is longer, until the files are
+// back.
 func (s *settle) given(files int) {
 	s.refilling = files == 0 && s.filled
 	s.filled = s.filled || files > 0
 }
 
-// done removes the pending changes that were loaded at the time now with the verdict v. It also ends the effect
-// of force.
+// done removes the pending changes that are in the new Tree, which was made at the time now with the verdict v.
+// It also ends the effect of force.
 func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
 	if v == quiet {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// shares is a queue whose items share a limit fairly between directories. Each item has a path of directories
-// and an expected cost. The caller takes items with pop, enforces the limit itself, and calls charge with the
-// cost that an item really had.
+// shares is a queue whose items share a limit fairly between directories. Each item belongs to a directory and
+// has an expected cost. The caller takes the next item with pop, checks the limit, and calls charge with the
+// real cost.
 //
-// pop goes down from the root. At each level it enters the directory with the smallest sum of the cost charged
-// so far and the expected cost of its next item; the names decide if sums are equal. So all directories in one
-// directory get equal parts of its limit. If one directory needs less, the others get more. The items of one
-// path come before the items below that path, in the order in which they were pushed.
+// pop starts at the root. At each level it enters the directory for which the charged cost plus the expected
+// cost of the next item is smallest, and the first by name if there are several. So subdirectories of one
+// directory get equal parts of its limit. What one of them does not need goes to the others. The items of a
+// directory itself come before those of its subdirectories, in the order of push.
 //
-// The zero value is an empty queue. The time of push, pop and charge grows with the depth of the path, and at
-// each level with the logarithm of the number of directories that have queued items.
+// The zero value is an empty queue. The time of push, pop and charge grows with the depth of the directory, and
+// at each level with the logarithm of the number of subdirectories with queued items.
 type shares[T any] struct{ root share[T] }
 
-// share is the state of one directory in a queue of type shares.
+// share is the state of one directory in a queue of type shares: the cost charged to it, and its queued items.
 type share[T any] struct {
 	name  string
 	used  int64 // the cost charged to this directory
@@ -37,7 +37,7 @@ type waiting[T any] struct {
 	cost  int64
 }
 
-// push adds thing to the queue at path. cost is its expected cost.
+// push adds thing to the queue, as an item of the directory at path. cost is the expected cost of the item.
 func (s *shares[T]) push(path string, cost int64, thing T) {
 	at, up := &s.root, []*share[T]{&s.root}
 	for name := range strings.SplitSeq(path, "/") {
@@ -55,8 +55,9 @@ func (s *shares[T]) push(path string, cost int64, thing T) {
 	settleShares(up)
 }
 
-// pop removes and returns the next item. The result up has the directories on the item's path, from the root
-// on. ok is false if the queue is empty. pop does not charge the cost: the caller calls charge with up.
+// pop removes the next item from the queue and returns it with its expected cost. The result up has the
+// directories on the item's path, from the root on. If the item is used, the caller must call charge with up.
+// ok is false if the queue is empty.
 func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	at := &s.root
 	up = []*share[T]{at}
@@ -80,8 +81,8 @@ func (s *shares[T]) charge(up []*share[T], cost int64) {
 	settleShares(up)
 }
 
-// settleShares restores the order of the queues after items or costs of the directories in up changed. up is a
-// path from the root on, as pop returns it.
+// settleShares restores the order of the queues after items or costs of directories changed. The parameter up
+// has these directories: a path from the root on, as pop returns it.
 func settleShares[T any](up []*share[T]) {
 	for i, at := range slices.Backward(up) {
 		switch {

@@ -17,7 +17,7 @@ const maxWays = 100
 // left out in favor of other directories.
 const rootNames = 4
 
-// visit is a directory to list.
+// visit is a directory that a scan must list, with what the scan knows about it.
 type visit struct {
 	dir    string // the path, which ends in "/"; "" is the root
 	e, was *entry // the entry now, and as it was known; nil if there is none
@@ -58,8 +58,9 @@ var (
 	errLater = errors.New("its names are many")
 )
 
-// descend queues the directory e of the listing l. The parameter was is its known entry, or nil. If the
-// directory is unchanged and the scan is not deep, e keeps the known contents, and descend queues nothing.
+// descend queues the directory e, so that the scan lists it. The listing l is the directory that contains e.
+// The parameter was is the known entry of e, or nil if it is new. If the directory is unchanged and not every
+// directory must be listed (s.deep), descend queues nothing, and e keeps the known contents.
 func (s *scan) descend(l listing, e, was *entry) {
 	v := &visit{dir: e.path, e: e, was: was, up: l.up, links: l.n.chain}
 	if was != nil {
@@ -75,8 +76,8 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path of the link name in the directory of l, as visit.links has it. It begins with the
-// path of the directory without links, if there is one, and otherwise with l.dir.
+// plainPath returns the path of a link for visit.links: the path of its directory and the parameter name. For
+// the directory, it uses the path without links, if there is one, and otherwise l.dir.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -84,9 +85,9 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait queues v with its expected cost. A directory that is reached by links is in the queue s.last, and its
-// path in that queue consists of the links. So its cost counts first for the directory that contains the first
-// link, and then for each link.
+// wait queues the directory v with its expected cost. A path with links goes into the queue s.last, under the
+// paths of its links. So its cost is charged first to the directory that contains the first link, and then to
+// each link.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -95,8 +96,9 @@ func (s *scan) wait(v *visit, cost int) {
 	}
 }
 
-// drain lists all queued directories, and the directories in them. top is the root. Afterwards, drain reports
-// the directories that a limit leaves out, and removes vanished directories from top.
+// drain lists all queued directories, and the directories in them, until both queues are empty. top is the
+// known state of the root. Then drain reports the directories that a limit leaves out, and removes vanished
+// directories from top.
 func (s *scan) drain(top *node) {
 	for _, queue := range []*shares[*visit]{&s.first, &s.last} {
 		for {
@@ -118,8 +120,9 @@ func (s *scan) drain(top *node) {
 	s.vanished, s.flips = nil, nil
 }
 
-// visit lists one directory and returns its cost: 1 plus the number of its entries. If it did not list the
-// directory, it returns 0. The directory is then in the queue again, or the reason is recorded.
+// visit lists the directory v, and returns the cost: 1 plus the number of its entries. It returns 0 if it did
+// not list the directory. Then the directory is in the queue again, has vanished, or keeps its known contents
+// with a reason (Skip).
 func (s *scan) visit(v *visit) (cost int) {
 	err := s.admit(v)
 	if err == nil {
@@ -147,7 +150,8 @@ func (s *scan) visit(v *visit) (cost int) {
 	return 0
 }
 
-// admit returns errLoop, errTooDeep, errTooMany or errLinks if v must not be listed, and nil otherwise.
+// admit returns nil if the directory v may be listed. It returns errLoop if a link makes the directory contain
+// itself, errTooDeep for too many levels, and errTooMany or errLinks for too many directories or links.
 func (s *scan) admit(v *visit) error {
 	if slices.Contains(v.up, v.e.sig.identity) {
 		return errLoop
@@ -182,9 +186,10 @@ func (s *scan) mostNames(dir string) int {
 	return s.limits.Files + s.limits.Dirs
 }
 
-// count counts the directory n of v and its names, and checks the limits. It returns errTooMany or errLinks if
-// a limit is exceeded. It returns errLater after it has queued v again because n has many names. The names of
-// the root are not counted, because the root is always listed.
+// count adds the directory n and its names to the counters, and checks the limits. The parameter names is the
+// number of its names; those of the root are not counted, because the root is always listed. count returns
+// errTooMany or errLinks if a limit is exceeded. It returns errLater if it put v into the queue again, because
+// n has so many names that other directories come first.
 func (s *scan) count(v *visit, n *node, names int) error {
 	s.ways[n.id].names = names
 	if v.old != nil && !s.deep { // it was counted when it was listed before
@@ -213,8 +218,9 @@ func (s *scan) count(v *visit, n *node, names int) error {
 	return nil
 }
 
-// counts returns the counter for directories with these links in their paths. Paths with and without links have
-// separate limits, so that links do not use up the limit of the other directories.
+// counts returns the counter for a directory with these links in its path. There is one counter for paths
+// without links and one for paths with links, each with its own limit. So links cannot use up the limit of the
+// other directories.
 func (s *scan) counts(links []string) *tally {
 	if len(links) == 0 {
 		return &s.scanned.plain
@@ -253,9 +259,9 @@ func (s *scan) uncount(dir string, n *node) {
 	}
 }
 
-// leaveOut reports the directories in s.left, which exceed a limit. It groups them by the directory that
-// contains them or the first link to them, and reports one problem for each group. It reports none for the
-// group othersFault if there are other groups.
+// leaveOut leaves out the directories in s.left, which exceed a limit. It reports one problem for each group of
+// them. A group has the subdirectories of one directory, or what the links in one directory lead to. The group
+// othersFault has no problem unless it is the only group.
 func (s *scan) leaveOut() {
 	slices.SortFunc(s.left, func(a, b excess) int { return strings.Compare(a.dir, b.dir) })
 	first := map[string]bool{} // the first link of each path that is left out
@@ -279,13 +285,12 @@ func (s *scan) leaveOut() {
 	s.left = nil
 }
 
-// othersFault is the group of paths that are left out because of a link in another group.
+// othersFault is the group of the paths that are left out because of a link that belongs to another group.
 const othersFault = "/"
 
-// group returns the name of the group of v: leaveOut reports one problem for each group. Without links, the
-// group is the directory that contains v. With links, it is the directory that contains the first link. The
-// parameter first has the first links of all paths that are left out. If a later link of v's path is in first,
-// the group is othersFault.
+// group returns the name of the group of v, for leaveOut. Without links, it is the directory that contains v.
+// With links, it stands for the directory that contains the first link. The parameter first has the first links
+// of all paths that are left out. If a later link of v is one of these links, the group is othersFault.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))
@@ -335,8 +340,9 @@ func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 		others, s.limits.Dirs, s.limits.Files)
 }
 
-// keepUnread keeps the known contents of a directory that cannot be listed, with all its files skipped. So
-// these files do not count as deleted. detail is the message for the directory; it may be "".
+// keepUnread records that the directory v cannot be listed. It keeps the known contents and marks all files in
+// it as skipped, so that they do not count as deleted. why is the reason, and detail is the message for the
+// directory, which may be "".
 func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
 	s.unread = true
 	v.e.skip, v.e.detail = why, detail

@@ -112,7 +112,7 @@ func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	return w, nil
 }
 
-// run makes a pass for each event, timer and request, until ctx ends.
+// run calls pass for each event, timer and reload request, until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -142,8 +142,9 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// pass compares the names in the hints with the known state. It compares everything if force is true or a full
-// scan is due. If settle allows it, pass also makes a Tree. It returns the time of the next pass.
+// pass looks for changes once, and makes a Tree if settle allows it. It compares only the names for which
+// events came. It compares the whole folder if force is true (a reload request), or if a scan of the whole
+// folder is due. It returns the time of the next pass.
 func (w *watch) pass(force bool) time.Time {
 	start := time.Now()
 	h := w.events.take()
@@ -181,7 +182,8 @@ func (w *watch) pass(force bool) time.Time {
 	return w.decide(root, at, full)
 }
 
-// note passes changes to settle, and also the events in h for paths below the root.
+// note passes to settle the changes that a pass found, and the events in h for paths below the root. The
+// parameter at is the directory of the root.
 func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	w.settle.note(now, changes...)
 	for path, op := range h.names {
@@ -192,7 +194,8 @@ func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 }
 
 // survey opens the root, compares the folder with its known state, and returns the changes. It compares only
-// dirs if full is false and the root is the same directory. root is nil if it is missing or cannot be read.
+// the names in dirs, unless full is true or the root is another directory than before. root is nil if the
+// folder is missing or cannot be read; the changes then say so.
 func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at place, changes []change) {
 	var err error
 	for range rootTries {
@@ -209,7 +212,8 @@ func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at 
 	return nil, at, w.lack(now, err)
 }
 
-// open opens the root. If links on the path to it are new, open first watches them, so it misses no change.
+// open opens the root. If the path to the root has new links, open first watches them and then opens the root
+// again, so that no change of a link is missed.
 func (w *watch) open() (*os.Root, place, error) {
 	for {
 		root, at, err := openRoot(w.opt.Root)
@@ -222,8 +226,9 @@ func (w *watch) open() (*os.Root, place, error) {
 	}
 }
 
-// look compares the folder with its known state and returns the changes. It compares only dirs if full is false
-// and the root is the same directory as before. It returns an error only if a full scan fails.
+// look compares the folder with its known state and returns the changes. It compares only the names in dirs,
+// unless full is true or the root is another directory than before. It returns an error only if it compared the
+// whole folder and could not list the root.
 func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
@@ -266,8 +271,8 @@ func (w *watch) lack(now time.Time, err error) []change {
 	return w.reader.keepKnown(err)
 }
 
-// lock informs settle whether git's lock file exists. It looks for the file only while a change is pending. If
-// the file exists for longer than Options.MaxLock, lock logs an error once.
+// lock tells settle whether git's lock file exists, which delays loading. It looks for the file only while a
+// change is pending. If the file exists for longer than Options.MaxLock, lock logs an error once.
 func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	locked := false
 	if root != nil && !w.settle.idle() {
@@ -279,8 +284,8 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide makes a Tree if settle allows it, or if w.writers is due. It returns the time of the next pass. full
-// is true if this pass has compared everything.
+// decide makes a Tree if settle allows it, or if files that were being written must be checked again
+// (w.writers). It returns the time of the next pass. full is true if this pass has compared the whole folder.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
@@ -356,7 +361,8 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 	}
 }
 
-// stands reports whether the path of the root still leads to the directory at.
+// stands reports whether the path of the root still leads to the directory at. It returns false if it cannot be
+// opened.
 func (w *watch) stands(at place) bool {
 	root, now, err := openRoot(w.opt.Root)
 	if err != nil {
@@ -366,8 +372,8 @@ func (w *watch) stands(at place) bool {
 	return now.same(at)
 }
 
-// reportMissed counts the changes that a timed scan found and that caused no event. It also logs a warning if
-// the folder should have events. Late events have arrived before this call. Without events it does nothing.
+// reportMissed counts the changes that a scan found although no event reported them. If the system should have
+// sent events, it also logs a warning. If the system sends no events at all, it does nothing.
 func (w *watch) reportMissed() {
 	if len(w.unannounced) == 0 || w.events.fs == nil {
 		return
@@ -380,8 +386,8 @@ func (w *watch) reportMissed() {
 	w.unannounced = nil
 }
 
-// patient reports whether Watch may still wait for a folder that changed while it was read: at most
-// Options.MaxAdd. The first Tree needs this limit, because no pending change limits its wait.
+// patient reports whether Watch may wait longer for a folder that changes while it is read. It returns false
+// when Options.MaxAdd has passed since the first Tree was discarded for this reason.
 func (w *watch) patient(now time.Time) bool {
 	w.restless = earliest(w.restless, now)
 	return now.Sub(w.restless) < w.opt.MaxAdd

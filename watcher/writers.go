@@ -13,8 +13,8 @@ type writers struct {
 	next    time.Time // when to look again
 }
 
-// waits reports whether the last content of the file may still be used at the time now. It returns false if a
-// program has had the file open for w.longest.
+// waits reports whether the last content of the file at path may still be used at the time now. It returns true
+// until the file is known to be open for writing for w.longest.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest
@@ -23,8 +23,9 @@ func (w *writers) waits(path string, now time.Time) bool {
 // due reports whether it is time to look at the files again.
 func (w *writers) due(now time.Time) bool { return len(w.since) > 0 && !now.Before(w.next) }
 
-// note replaces the files of w by those in open, which programs have open for writing. A file that w already
-// has keeps its time in w.since. note also sets the time of the next check.
+// note replaces the files in w by the parameter open: the files that programs have open for writing now. A file
+// that was already in w keeps the time since which it is open. note also sets when these files are checked
+// again.
 func (w *writers) note(open []string, now time.Time) {
 	before := w.since
 	w.since, w.next = make(map[string]time.Time, len(open)), now.Add(writersPoll)

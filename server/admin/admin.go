@@ -45,24 +45,24 @@ type Folder interface {
 	Outlines(routes []manifest.Key) []store.Outline
 	// Labels returns the labels of served objects, in the order of objects.
 	Labels(objects []manifest.Key) []map[string]string
-	// Between calls read while no change of the folder is being applied. read gets the served objects, in no
-	// order, and the other inputs of the translation. Secrets have neither content nor labels, and those of
-	// --secret-dir have no Value. Between returns false, without a call of read, if a change of the folder takes
-	// long.
+	// Between calls the function read while no change of the folder is being applied. read gets the served
+	// objects, in no order, and the other inputs of the translation. Secrets have neither content nor labels,
+	// and Secrets of --secret-dir have no Value. If a change of the folder takes long, Between returns false and
+	// does not call read.
 	Between(read func([]*manifest.Object, translate.Surroundings)) bool
 	// Busy returns which step is running.
 	Busy() Busy
 }
 
-// Loaded is the result of loading the folder.
+// Loaded has the configuration that was loaded from the folder, and the results of loading it.
 type Loaded interface {
-	// Unready returns why a new Envoy should not rely on what it is sent; "" if it may.
+	// Unready returns the reason why a new Envoy should not rely on what it is sent, or "" if a new Envoy may.
 	Unready() string
 	Problems() ProblemList
-	// View returns a function that makes the View of the last publication. It returns nil before the first
+	// View returns a function that makes the View of the last published configuration, or nil before the first
 	// publication.
 	View() func() *ir.View
-	// Facts returns the result of View, and the other facts for explain, all of one moment.
+	// Facts returns what package explain needs, all of one moment: the result of View, and the other facts.
 	Facts() (view func() *ir.View, facts explain.Facts)
 	// Outcome returns the result of the last reload.
 	Outcome() Outcome
@@ -85,10 +85,10 @@ type Envoys interface {
 	Supervised() []envoyhost.State
 	// Fleets returns the fleets with canaries, sorted by Gateway.
 	Fleets() []Fleet
-	// Forgive makes the server send again what Envoys rejected. It does not wait for that.
+	// Forgive makes the server send rejected resources to Envoys again. It returns at once.
 	Forgive()
-	// Promote sends to all Envoys what only canaries have. It returns after the problems of frozen fleets are
-	// gone, or when ctx ends.
+	// Promote sends to all Envoys the revisions that only canaries have. It returns when no problem says any
+	// more that a fleet is frozen, or when ctx ends.
 	Promote(ctx context.Context)
 }
 
@@ -101,7 +101,7 @@ type Options struct {
 	Loaded  Loaded
 	Envoys  Envoys
 	Folder  Folder // nil if there is no folder
-	// Survives runs a task, and reports whether it ended without a panic. It logs a panic.
+	// Survives runs a task, and reports whether the task ended without a panic. A panic is logged.
 	Survives func(task string, run func()) bool
 	// Profile adds /debug/pprof, for clients on this host only.
 	Profile bool
@@ -123,9 +123,9 @@ type pages struct {
 // maxBody and maxHeaders bound a request, in bytes. No page reads a body.
 const maxBody, maxHeaders = 64 << 10, 64 << 10
 
-// NewServer returns the HTTP server of the pages, for a listener of this address. It closes the connection if a
-// client needs longer than ConnectionTime to send a request, or if the response takes longer than two minutes.
-// The largest page, all of xDS, may need that long.
+// NewServer returns the HTTP server of the admin pages, for a listener of this address. The server closes the
+// connection if a client needs longer than ConnectionTime to send a request, or if sending the response takes
+// longer than two minutes. The largest page, with all xDS resources, may need that long.
 func NewServer(options Options, address net.Addr) *http.Server {
 	return &http.Server{
 		Handler:           http.MaxBytesHandler(NewHandler(options, address), maxBody),
@@ -134,8 +134,8 @@ func NewServer(options Options, address net.Addr) *http.Server {
 	}
 }
 
-// NewHandler returns the handler of all pages. address is the address of the listener. The checks of guard use
-// it if the local address of a connection is not known.
+// NewHandler returns the handler of all admin pages. address is the address of the listener. It is used instead
+// of the local address of a connection, if that is not known, to decide which requests are allowed (guard).
 func NewHandler(options Options, address net.Addr) http.Handler {
 	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()
@@ -190,8 +190,8 @@ func answer(w http.ResponseWriter, code int, body any) {
 	_ = encoder.Encode(body)
 }
 
-// ready is the page /readyz. It answers 200, or 503 with the reason if a new Envoy should not rely on what it
-// is sent.
+// ready serves the page /readyz. It answers 200 if a new Envoy may rely on what it is sent, and otherwise 503
+// with the reason.
 func (p pages) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := p.Loaded.Unready(); why != "" {
 		answer(w, http.StatusServiceUnavailable, word{Error: why})

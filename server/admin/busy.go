@@ -27,7 +27,7 @@ const (
 // BusySteps returns the names of the steps between a change of the folder and its publication, in order.
 func BusySteps() []string { return []string{"store", "translate", "locate", "test", "publish"} }
 
-// Words returns a message if the running step or the wait of a change takes at least BusyAlarm. Otherwise it
+// Words returns a message if the running step takes, or a change has waited, at least BusyAlarm. Otherwise it
 // returns "".
 func (b Busy) Words() string {
 	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
@@ -37,8 +37,8 @@ func (b Busy) Words() string {
 		b.Step, int(max(b.Took, b.Behind).Seconds()))
 }
 
-// Unready returns why a new Envoy should not rely on its configuration yet: a change has waited for
-// busyUnready. Otherwise it returns "".
+// Unready returns the reason why a new Envoy should not rely on its configuration yet: a change has waited for
+// at least busyUnready. Otherwise it returns "".
 func (b Busy) Unready() string {
 	if b.Step == "" || b.Behind < busyUnready {
 		return ""

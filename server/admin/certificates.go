@@ -24,7 +24,8 @@ type Certificate struct {
 	NotAfter  time.Time    `json:"notAfter"`
 }
 
-// Certificates returns the certificates that listeners present, sorted by NotAfter. The error is ErrUnloaded.
+// Certificates returns the certificates that listeners present to clients; the one that expires first (NotAfter)
+// comes first. The error is ErrUnloaded if nothing was published yet.
 func (d Documents) Certificates() ([]Certificate, error) {
 	view := d.options.Loaded.View()
 	if view == nil {

@@ -32,12 +32,13 @@ var ErrUnloaded = errors.New("nothing has been loaded yet")
 // Problems returns the problems of the folder, and the state of the folder as a whole.
 func (d Documents) Problems() ProblemList { return d.options.Loaded.Problems() }
 
-// Status returns the objects that the filter selects, with their status, sorted by key.
+// Status returns the objects that the filter selects, with their status, sorted by key. An empty list means that
+// no selected object has a status.
 func (d Documents) Status(filter board.Filter) board.List[board.Object[any]] {
 	return d.options.Board.List(filter.Picks)
 }
 
-// Missing returns a message for the user: the object that the filter names has no status. The message may
+// Missing returns a message for the user, for a filter that names an object without a status. The message may
 // suggest a similar object.
 func (d Documents) Missing(filter board.Filter) string { return d.options.Board.Missing(filter) }
 
@@ -53,8 +54,9 @@ func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
 // Transport returns how xDS is served, and which clients were rejected.
 func (d Documents) Transport() Transport { return d.options.Envoys.Transport() }
 
-// Tree returns what is served as a tree of Gateways, hosts and routes. If places is false, the nodes have no
-// file and line, and the caller can add them to some nodes (explain.LocateNodes). The error is ErrUnloaded.
+// Tree returns what is served as a tree of Gateways, hosts and routes. If places is true, each node has the file
+// and line of its object. If places is false, the nodes have none, and the caller can add them to some nodes
+// with explain.LocateNodes. The error is ErrUnloaded if nothing was published yet.
 func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.TreeNode, error) {
 	facts, err := d.facts()
 	if err != nil {
@@ -66,8 +68,8 @@ func (d Documents) Tree(filter explain.TreeFilter, places bool) ([]*explain.Tree
 	return explain.Tree(facts, filter), nil
 }
 
-// Places returns where fields are written in the folder as it was read last. The places are zero without a
-// folder, or if a change of the folder takes long.
+// Places returns the file, line and column of fields, as the folder was read last, in the order of fields. The
+// results are zero values if there is no folder, or if a change of the folder takes long.
 func (d Documents) Places(fields []manifest.Field) []store.Place {
 	if d.options.Folder == nil {
 		return make([]store.Place, len(fields))
@@ -76,8 +78,8 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 }
 
 // Objects returns the served objects, in no order, and the options of the translation. Secrets have neither
-// content nor labels, and those of --secret-dir have no Value. The error is ErrBusy. Without a folder, all
-// results are zero.
+// content nor labels, and Secrets of --secret-dir have no Value. The error is ErrBusy if a change of the folder
+// takes long. If there is no folder, all results are zero values.
 func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
 		return nil, options, nil
@@ -91,8 +93,8 @@ func (d Documents) Objects() (objects []*manifest.Object, options translate.Opti
 	return objects, options, nil
 }
 
-// Labels returns the labels of each object, in the order of objects. The labels are nil if the object is not
-// served, if there is no folder, or if a change of the folder takes long.
+// Labels returns the labels of each of the given objects, in their order. The labels of an object are nil if it
+// is not served, if there is no folder, or if a change of the folder takes long.
 func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	if d.options.Folder == nil {
 		return make([]map[string]string, len(objects))
@@ -120,9 +122,9 @@ func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	return explain.Explain(facts, query)
 }
 
-// Envoys requests from the connected Envoys which endpoints they do not use, for at most askedFor. If that is
-// not known for an Envoy, its field Unknown has the reason. Envoys also returns the supervised Envoys and the
-// fleets.
+// Envoys asks each connected Envoy which endpoints it does not use; all these queries together take at most
+// askedFor. If an Envoy does not say, its field Unknown has the reason. The result also has the Envoys that this
+// machine runs, and the fleets with canaries.
 func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	connected, view := d.options.Envoys.Connected(), d.options.Loaded.View()
 	ctx, cancel := context.WithTimeout(ctx, askedFor)
@@ -157,7 +159,8 @@ func (d Documents) Supervised() []envoyhost.State { return d.options.Envoys.Supe
 // Fleets returns the fleets with canaries, sorted by Gateway.
 func (d Documents) Fleets() []Fleet { return d.options.Envoys.Fleets() }
 
-// facts returns the inputs of package explain, with the View that was published last. The error is ErrUnloaded.
+// facts returns the inputs of package explain, with the View that was published last. The error is ErrUnloaded
+// if nothing was published yet.
 func (d Documents) facts() (explain.Facts, error) {
 	view, facts := d.options.Loaded.Facts()
 	if view == nil {

@@ -48,8 +48,8 @@ type Fleet struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// healthy is the page /healthz. It always answers 200, also if fleets are frozen, because a restart would not
-// fix them. The body has the reasons why fleets are frozen.
+// healthy serves the page /healthz. It always answers 200, even if fleets are frozen, because a restart would
+// not help. The body has the reasons why fleets are frozen.
 func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	says := word{Status: "ok"}
 	for _, fleet := range p.Envoys.Fleets() {
@@ -60,8 +60,8 @@ func (p pages) healthy(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, says)
 }
 
-// envoys is the page /api/v1/envoys. It queries the connected Envoys (Documents.Envoys). gatefold queries
-// Envoys only when a client requests a page.
+// envoys serves the page /api/v1/envoys. For each request, gatefold asks the connected Envoys about their
+// endpoints (Documents.Envoys).
 func (p pages) envoys(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p.documents.Envoys(r.Context()))
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// explain is the page /api/v1/explain: ?method=&url=&header=&gateway=&from=. header is "name: value" and
-// repeatable. The answer is for the last published configuration, even if some Envoys do not have it yet.
-// Places are those of the folder as it was read last. An invalid query gets 400, and a query before the first
-// publication gets 503.
+// explain serves the page /api/v1/explain: ?method=&url=&header=&gateway=&from=. header is "name: value" and
+// repeatable. The report is about the last published configuration, even if some Envoys do not have it yet.
+// Files and lines are those of the folder as it was read last. An invalid query gets 400, and a query before the
+// first publication gets 503.
 func (p pages) explain(w http.ResponseWriter, r *http.Request) {
 	report, err := p.documents.Explain(r.URL.Query())
 	if err != nil {
@@ -36,7 +36,7 @@ func (p pages) tree(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, nodes)
 }
 
-// refuse answers 503 if err is ErrUnloaded, and 400 otherwise.
+// refuse answers a request with the error err: with status 503 if err is ErrUnloaded, and with 400 otherwise.
 func refuse(w http.ResponseWriter, err error) {
 	code := http.StatusBadRequest
 	if errors.Is(err, ErrUnloaded) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guard returns a handler that accepts only GET, HEAD and requests for ReloadPath. It rejects requests that a
-// browser sends for a page of another site. Over loopback it accepts only requests whose Host is an IP address
-// or localhost. Without this check, a web page whose own name resolves to this host (DNS rebinding) could read
-// the configuration, even if gatefold listens on all interfaces.
+// guard returns a handler that passes only allowed requests to pages: GET and HEAD, and any method for
+// ReloadPath. It rejects requests that a browser sends for a page of another site. Over loopback, the Host of a
+// request must be an IP address or localhost. Without this check, a web page whose own name resolves to this
+// host (DNS rebinding) could read the configuration.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
@@ -32,8 +32,9 @@ func guard(pages http.Handler, address net.Addr) http.Handler {
 // dumpWait is how long a request for a large page waits while another client reads that page.
 const dumpWait = 5 * time.Second
 
-// oneAtATime returns a handler that only one client can use at a time. It is for large pages, which are in
-// memory until the client has read them. Another client waits, and gets 503 after wait.
+// oneAtATime returns a handler for a page that only one client can read at a time. It is for large pages, which
+// are in memory until the client has read them. Another client waits for its turn, and gets 503 after the
+// duration wait.
 func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	turn := make(chan struct{}, 1)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +52,8 @@ func oneAtATime(wait time.Duration, page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// reachedAt returns the local address of a request's connection. If it is not known, the result is the
-// listener's address, such as 0.0.0.0.
+// reachedAt returns the local address at which a request arrived. If that is not known, it returns the address
+// of the listener, such as 0.0.0.0.
 func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	if reached, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return reached
@@ -66,15 +67,15 @@ func fromBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// fromElsewhere reports whether a browser sent the request for a page of another origin. A page on another port
-// of this host has another origin, although browsers call it the same site.
+// fromElsewhere reports whether a browser sent the request for a web page of another origin. A page on another
+// port of this host has another origin, although browsers call it the same site.
 func fromElsewhere(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// namesAddress reports whether a Host header is an IP address or localhost. An attacker's DNS server cannot
-// resolve such a name.
+// namesAddress reports whether a Host header is an IP address or localhost. Such a Host is safe, because an
+// attacker's DNS server cannot choose the address for it.
 func namesAddress(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

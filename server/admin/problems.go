@@ -63,8 +63,8 @@ func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// onlyQuery reports whether the query has only parameters of the given names. If not, it answers 400, because a
-// page that ignored a misspelled filter would show everything.
+// onlyQuery reports whether all query parameters of the request have one of the given names. If not, it also
+// answers 400: a page that ignored a misspelled filter would show everything.
 func onlyQuery(w http.ResponseWriter, r *http.Request, names ...string) (ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if slices.Contains(names, name) {

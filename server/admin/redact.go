@@ -10,9 +10,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// redact replaces every field that Envoy's API marks as sensitive (passwords, keys and tokens). It does so in
-// the message and in all messages inside, including those packed in an Any. It returns an error if a packed
-// message cannot be read; then nothing of the message may be shown.
+// redact hides the value of every field that Envoy's API marks as sensitive (passwords, keys and tokens). It
+// covers the message and all messages inside, including those packed in an Any. If a packed message cannot be
+// read, it returns an error; the caller must then show nothing of the message.
 func redact(message protoreflect.Message) (err error) {
 	if packed, ok := message.Interface().(*anypb.Any); ok {
 		return redactPacked(packed)

@@ -23,7 +23,8 @@ type Changes struct {
 	RemovedCount int            `json:"removedCount"`
 }
 
-// Add adds the objects of one Change of the store. c names at most maxChanges of each list, and counts all.
+// Add adds the objects that one Change of the store set or removed to c. c lists at most maxChanges objects of
+// each kind of change, and counts all of them.
 func (c *Changes) Add(change store.Change) {
 	c.SetCount += len(change.Set)
 	c.RemovedCount += len(change.Gone)
@@ -41,11 +42,11 @@ type Reloaded struct {
 	Warnings int `json:"warnings"`
 }
 
-// reload is the page ReloadPath: POST loads the folder again, and sends again what Envoys rejected. With
+// reload serves the page ReloadPath: a POST loads the folder again, and sends again what Envoys rejected. With
 // allow-empty=true, an empty or missing folder is applied, too. With promote=true, revisions that only canaries
-// have go to all Envoys. The answer has what changed. It is 409 with the reason if the folder is frozen or
-// missing. It is 500 if an error in gatefold prevented the change, and 503 if gatefold stops first. It is 403
-// for a web page in a browser, which must not reload.
+// have go to all Envoys. The response lists what changed. The status is 409 with the reason if the folder is
+// frozen or missing, 500 after an error in gatefold, 503 if gatefold stops first, and 403 if a browser sends the
+// request for a web page.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

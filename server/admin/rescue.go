@@ -43,7 +43,7 @@ func (p pages) reportPanic(r *http.Request, mistake any) {
 		Msg("internal error: an admin page panicked and answered 500; gatefold still serves; please report it")
 }
 
-// trackedWriter records whether the answer has begun.
+// trackedWriter is a ResponseWriter that records whether the handler has begun to write the response.
 type trackedWriter struct {
 	http.ResponseWriter
 	begun bool
@@ -62,7 +62,8 @@ func (w *trackedWriter) Write(data []byte) (int, error) {
 // Unwrap returns the wrapped writer, so that http.ResponseController can use the connection.
 func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// fail answers 500. If the answer has begun, it panics instead, so that net/http closes the connection.
+// fail sends status 500. If the response has already begun, fail panics instead, so that net/http closes the
+// connection.
 func (w *trackedWriter) fail() {
 	if w.begun {
 		panic(http.ErrAbortHandler)

@@ -17,10 +17,10 @@ import (
 // ErrBusy is the error of a document that needs the folder, if a change of the folder takes long.
 var ErrBusy = errors.New("gatefold is busy with a change of the folder: try again later")
 
-// Snapshot returns what is served at one moment, as one side of a comparison by `gatefold plan`. head has the
-// number of the served revision, and the inputs of the translation that are not in the folder. The error is
-// ErrUnloaded if nothing was published yet or there is no folder, and ErrBusy if a change of the folder takes
-// long.
+// Snapshot returns what is served at one moment, so that `gatefold plan` can compare it with a folder. head has
+// the number of the served revision, and the inputs of the translation that are not in the folder; side has the
+// configuration. The error is ErrUnloaded if nothing was published yet or there is no folder, and ErrBusy if a
+// change of the folder takes long.
 func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
 	if d.options.Folder == nil || d.options.Loaded.View() == nil {
 		return head, side, ErrUnloaded
@@ -44,7 +44,7 @@ func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
 	return head, side, nil
 }
 
-// snapshot is the page for `gatefold plan`: what is served at one moment.
+// snapshot serves the page that `gatefold plan` reads: what is served at one moment.
 func (p pages) snapshot(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r) {
 		return

@@ -89,7 +89,7 @@ type Rejected struct {
 	Words string `json:"words"`
 }
 
-// xds is the page /api/v1/xds: the resources of all Gateways, and all streams.
+// xds serves the page /api/v1/xds: the resources of all Gateways, and the streams of all Envoys.
 func (p pages) xds(w http.ResponseWriter, _ *http.Request) {
 	gateways, streams := p.Envoys.Resources()
 	dump := XDS{Gateways: []Gateway{}, Streams: streams}

@@ -10,10 +10,11 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns what the condition Programmed of the object o says, or that of its listener if listener is not "".
-// Usually that is v. If an address of the listener or object cannot be bound, the result is False (Gateway API,
-// GatewayReasonAddressNotUsable). The message of a listener then has Envoy's error and what to do. The message
-// of an object names its listeners.
+// of returns what the condition Programmed says: of the object o or, if listener is not "", of that listener of
+// o. The result is v, except if an address of the object or listener cannot be bound. Then the status is False.
+// The reason is AddressNotUsable for a Gateway, and PortUnavailable for a ListenerSet or a listener. The message
+// for a listener has Envoy's error and what to do; the message for an object names its listeners that cannot be
+// bound.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {
@@ -66,8 +67,8 @@ const (
 	olderServed = "; its older form is served"
 )
 
-// BindWords returns a text that says why an Envoy cannot listen. node is the name of the Envoy, and words is
-// its error. The text has the address and the reason from the error, or all of an error that has another form.
+// BindWords returns a text that says why the Envoy named node cannot listen. The parameter words is Envoy's
+// error. The text has the address and the reason from this error, or the whole error if it has an unknown form.
 func BindWords(node, words string) string {
 	_, rest, found := strings.Cut(words, bindBegin)
 	address, reason, told := strings.Cut(rest, "': ")
@@ -81,8 +82,8 @@ func BindWords(node, words string) string {
 	return envoys
 }
 
-// BindRemedy returns what a user can do about the result of BindWords, or about Envoy's error. field is the
-// field with the port.
+// BindRemedy returns what a user can do if an Envoy cannot bind an address. The parameter words is the result of
+// BindWords, or Envoy's error. The parameter field is the path of the field with the port.
 func BindRemedy(words, field string) string {
 	const again = "gatefold tries again every 30s at the latest"
 	switch {

@@ -23,7 +23,8 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// Verdict is the condition Programmed of a Gateway, computed from the answers of its Envoys.
+// Verdict says whether a Gateway is programmed. It is the condition Programmed, computed from the answers of the
+// Gateway's Envoys.
 type Verdict struct {
 	Status  metav1.ConditionStatus
 	Reason  string
@@ -57,8 +58,8 @@ type Board struct {
 	last   stamps // the stamps that were made last
 }
 
-// New returns an empty board. It calls refresh before verdicts are read. refresh must call Judge for each
-// verdict whose message may have changed.
+// New returns an empty board. The board calls the function refresh before verdicts are read. Then refresh must
+// call Judge for each Gateway whose verdict may have another message now.
 func New(refresh func()) *Board {
 	return &Board{
 		refresh: refresh, objects: map[manifest.Key]*object{}, verdicts: map[string]Verdict{},
@@ -81,8 +82,8 @@ func (b *Board) Publish(updates []status.Update, stale []store.Stale) {
 	}
 }
 
-// Judge stores the verdict on a Gateway. The statuses of the Gateway and of its ListenerSets show it from now
-// on.
+// Judge stores the verdict on a Gateway: whether its Envoys accepted the configuration. From now on, the statuses
+// of the Gateway and of its ListenerSets show this verdict.
 func (b *Board) Judge(gateway string, v Verdict) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,8 +130,9 @@ func (b *Board) Knows(gateway string) bool {
 	return b.objects[ir.GatewayKey(gateway)] != nil
 }
 
-// PortOf returns the field with the port of an Envoy listener. If several objects have listeners on that Envoy
-// listener, it uses the first object by key. It returns the zero Field if no object has a listener on it.
+// PortOf returns the field of the user's object that has the port of an Envoy listener of a Gateway. If several
+// objects have a listener on that Envoy listener, the field is that of the first object by key. If no object has
+// one, the Field is zero.
 func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,7 +147,8 @@ func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	return manifest.Field{}
 }
 
-// Published returns the statuses as they were published, in no order, and the stale objects.
+// Published returns the statuses in the form in which they were published, without verdicts, in no order. It also
+// returns the stale objects.
 func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]store.Stale) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,8 +171,8 @@ func (b *Board) Follow() *Feed {
 	return b.feed
 }
 
-// sees returns the current state of an object (see sight). ok is false if the object has no status and is not
-// stale. The caller has locked b.mu.
+// sees returns all that the board knows of an object now (see sight). The result ok is false if the object has no
+// status and is not stale. The caller has locked b.mu.
 func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
 	o := b.objects[key]
@@ -179,7 +182,7 @@ func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	return sight{*o, b.verdicts[o.gateway], stale, b.stale.policies[key]}, true
 }
 
-// keys yields every object for which sees returns ok, in no order.
+// keys yields every object that has a status or is stale, in no order. The caller has locked b.mu.
 func (b *Board) keys() iter.Seq[manifest.Key] {
 	return func(yield func(manifest.Key) bool) {
 		for key := range b.objects {
@@ -195,7 +198,8 @@ func (b *Board) keys() iter.Seq[manifest.Key] {
 	}
 }
 
-// set stores a new status. If u.Status is nil, it removes the status, and for a Gateway also the verdict.
+// set stores the new status of an object, and reports the object to the feed. If u.Status is nil, set removes the
+// object's status; for a Gateway it then also removes the verdict.
 func (b *Board) set(u status.Update, now time.Time) {
 	before, known := b.sees(u.Key)
 	if known && before.gateway != u.Gateway {
@@ -222,9 +226,10 @@ func (b *Board) set(u status.Update, now time.Time) {
 	b.stamp(u.Key, before, now)
 }
 
-// stamp sets the transition times of the conditions of an object after its status or verdict changed, and
-// reports the object to the feed. before is the state before the change, now the current time. If the times are
-// equal to those of the last call, both objects share one list, which saves memory after a start.
+// stamp is called after the status or verdict of an object changed. It sets the transition times of the object's
+// conditions, and reports the object to the feed. The parameter before is the state before the change, and now is
+// the current time. If the times equal those of the last call, both objects share one list, which saves memory
+// after a start.
 func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)
 	since := seen.stamps(before, now)

@@ -39,8 +39,9 @@ type conditionList struct {
 	conditions []metav1.Condition
 }
 
-// conditionLists returns all condition lists of a status, each with a name: those of the object, its listeners,
-// parents or ancestors. They share memory with the status.
+// conditionLists returns all lists of conditions in a status: those of the object, its listeners, parents or
+// ancestors. Each list has a name. To change a condition in a list changes the status, because the memory is
+// shared.
 func conditionLists(status any) (lists []conditionList) {
 	switch s := status.(type) {
 	case *gwv1.GatewayClassStatus:
@@ -69,7 +70,7 @@ func conditionLists(status any) (lists []conditionList) {
 	return lists
 }
 
-// refName returns the reference as JSON, as a name for a conditionList.
+// refName returns a parent reference as JSON. The text is used as the name of a conditionList.
 func refName(ref gwv1.ParentReference) string {
 	name, err := json.Marshal(ref)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Feed reports to one reader which objects changed their status since its last call of Take. It never waits for
-// the reader. If an object changed several times, the reader gets the newest status.
+// Feed reports to one reader which objects changed their status since the reader's last call of Take. The board
+// never waits for the reader. If an object changed several times, the reader gets only the newest status.
 type Feed struct {
 	board   *Board
 	wake    chan struct{}
@@ -25,12 +25,12 @@ func newFeed(b *Board) *Feed {
 	return &Feed{board: b, wake: make(chan struct{}, 1), changed: map[manifest.Key]struct{}{}}
 }
 
-// Changed returns a channel that has a value if a call of Take may return something. The first value comes
-// after the first Publish, even if that publishes nothing.
+// Changed returns a channel. It delivers a value when a call of Take may return something. The first value comes
+// after the first Publish, even if no status was published.
 func (f *Feed) Changed() <-chan struct{} { return f.wake }
 
-// Take returns the changes since the last call, sorted by key. If all is true, it also returns every other
-// object that has a status or is stale.
+// Take returns the objects whose status changed since the last call, sorted by key. If the parameter all is true,
+// it returns every object that has a status or is stale, and the changed ones that no longer have a status.
 func (f *Feed) Take(all bool) []Change {
 	gone, seen := f.look(all)
 	changes := make([]Change, 0, len(gone)+len(seen))
@@ -45,8 +45,9 @@ func (f *Feed) Take(all bool) []Change {
 	return changes
 }
 
-// look empties f.changed. It returns the current state of the objects that were in it (seen), and the objects
-// that have no status any more and are not stale (gone). If all is true, every object counts as changed.
+// look returns the current state of the changed objects (seen), and those changed objects that have no status any
+// more and are not stale (gone). It then forgets the changes (f.changed). If the parameter all is true, every
+// object counts as changed.
 func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight) {
 	b := f.board
 	b.refresh()
@@ -69,7 +70,8 @@ func (f *Feed) look(all bool) (gone []manifest.Key, seen map[manifest.Key]sight)
 	return gone, seen
 }
 
-// note records that the statuses of objects changed. It does nothing on a nil feed, which has no reader.
+// note records that the statuses of the given objects changed, and wakes the reader. A nil feed has no reader;
+// then note does nothing.
 func (f *Feed) note(keys ...manifest.Key) {
 	if f == nil {
 		return

@@ -38,7 +38,7 @@ type ObjectMeta struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// at returns the shown form of the object with this key.
+// at makes the Object that users see from what the board knows (s). The parameter key is the object's key.
 func (s sight) at(key manifest.Key) Object[any] {
 	return Object[any]{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
@@ -60,9 +60,9 @@ func apiVersion(group string) string {
 	return group + "/v1"
 }
 
-// Missing returns the message for a filter that names one object without a status: that the object does not
-// exist, and which similar object does. If no object of the kind has a status, the message adds that the kind
-// may have none.
+// Missing returns the message for a filter that names one object, if this object has no status: that the object
+// does not exist, and which similar object exists. If no object of that kind has a status, the message adds that
+// the kind may have none.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false
@@ -92,7 +92,8 @@ func (b *Board) Missing(filter Filter) string {
 	return message
 }
 
-// List returns the objects for whose key want returns true, sorted by key.
+// List returns the objects with their statuses, sorted by key. It leaves out an object if the function want
+// returns false for its key.
 func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	seen := b.look(want)
 	items := make([]Object[any], 0, len(seen))
@@ -102,7 +103,8 @@ func (b *Board) List(want func(manifest.Key) bool) List[Object[any]] {
 	return List[Object[any]]{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}
 }
 
-// look returns the current state of the objects for whose key want returns true.
+// look returns all that the board knows of each object now, by key. It leaves out an object if the function want
+// returns false for its key.
 func (b *Board) look(want func(manifest.Key) bool) map[manifest.Key]sight {
 	b.refresh()
 	b.mu.Lock()

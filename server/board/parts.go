@@ -40,7 +40,8 @@ func StatusOf(status any) Status {
 	return Status{}
 }
 
-// listenersOf converts the listeners of a ListenerSet's status to those of a Gateway.
+// listenersOf converts the status of a ListenerSet's listeners to the type that a Gateway's status has for
+// listeners.
 func listenersOf(set *gwv1.ListenerSetStatus) []gwv1.ListenerStatus {
 	out := make([]gwv1.ListenerStatus, len(set.Listeners))
 	for i, l := range set.Listeners {
@@ -114,9 +115,9 @@ func parentName(ref gwv1.ParentReference) string {
 	return name
 }
 
-// wrongOnes returns the conditions that report something wrong. For most types, this is every status except
-// True. For Conflicted, OverlappingTLSConfig and PartiallyInvalid (Gateway API) and for ClosedByPolicy, it is
-// every status except False.
+// wrongOnes returns the conditions that report something wrong: those whose status is not the good one. The good
+// status is True for most types. It is False for Conflicted, OverlappingTLSConfig and PartiallyInvalid (Gateway
+// API), and for ClosedByPolicy.
 func wrongOnes(conditions []metav1.Condition) []metav1.Condition {
 	var wrong []metav1.Condition
 	for _, c := range conditions {

@@ -24,8 +24,8 @@ type object struct {
 // stamps are the transition times of the conditions of a status, in the order of conditionLists.
 type stamps []metav1.Time
 
-// sight is all that the board knows of one object at one moment. A caller copies it while the board is locked,
-// and makes the shown form of the status (show) afterwards.
+// sight is all that the board knows of one object at one moment. It is copied while the board is locked. The
+// caller then makes the status that users see from the copy (show), without the lock.
 type sight struct {
 	object
 	verdict  Verdict
@@ -33,8 +33,9 @@ type sight struct {
 	policies []manifest.Key // the stale policies that select the object as their target
 }
 
-// stamps returns the transition time of each condition of the status. before is the previous state of the
-// object: a condition that had the same status there keeps its time. Every other condition gets the time now.
+// stamps returns the transition time of each condition in the status, in the order of conditionLists. If a
+// condition had the same status before the change (the parameter before), its time stays. Otherwise its time is
+// now.
 func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	old := map[string][]metav1.Condition{}
 	for _, list := range conditionLists(before.show()) {
@@ -55,8 +56,8 @@ func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	return since
 }
 
-// show returns the status as it is shown: with the verdict and the times of transitions. It returns nil if
-// there is no status. The caller may change the result.
+// show returns the status that users see: with the verdict on the Gateway and the transition times of conditions.
+// It returns nil if the object has no status. The caller may change the result.
 func (s sight) show() any {
 	shown := s.joined()
 	i := 0
@@ -69,8 +70,8 @@ func (s sight) show() any {
 	return shown
 }
 
-// joined returns a copy of the status in which the conditions Programmed have the verdict of the Gateway's
-// Envoys. It replaces status, reason and message of those that are Unknown with reason Pending.
+// joined returns a copy of the status with the verdict on the Gateway. Each condition Programmed that is Unknown
+// with reason Pending gets the status, reason and message of the verdict. Other conditions stay as they are.
 func (s sight) joined() any {
 	fresh := copyStatus(s.status)
 	if s.gateway == "" {

@@ -33,8 +33,9 @@ type staleObjects struct {
 	policies map[manifest.Key][]manifest.Key // the stale policies by target
 }
 
-// setStale replaces the list of stale objects. It reports to the feed each object that became stale or is no
-// longer stale, and the targets of stale policies.
+// setStale replaces the list of stale objects. It reports to the feed each object that became stale, is no longer
+// stale, or is stale for another reason. It also reports the objects that a policy selects if this policy has
+// become stale or is no longer stale.
 func (b *Board) setStale(list []store.Stale) {
 	if store.SameStale(list, b.stale.list) {
 		return

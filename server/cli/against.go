@@ -70,8 +70,8 @@ func portNumber(text string) (uint32, error) {
 	return uint32(port), err
 }
 
-// takes reports whether the target accepts a line: the port and the scheme of the line are those of t. 0 and ""
-// in t mean any port and any scheme.
+// takes reports whether the target accepts a line of a test file: the line's port and scheme are those of t. A
+// port of 0 or a scheme of "" in t accepts every port or scheme.
 func (t target) takes(r expect.Request) bool {
 	return (t.port == 0 || t.port == r.Port()) && (t.scheme == "" || t.scheme == r.URL.Scheme)
 }
@@ -85,9 +85,9 @@ func (t target) address(r expect.Request) string {
 	return net.JoinHostPort(t.host, strconv.FormatUint(uint64(port), 10))
 }
 
-// sendAll sends each line to the first Envoy of --against that accepts the line, one line after the other. It
-// compares the responses with what the line expects. A line that cannot be sent is reported, too, with the
-// reason. It returns an error if a value of --against is invalid or ctx ends.
+// sendAll sends each line of the test files to an Envoy, one after the other: to the first value of --against
+// that accepts the line. It compares each response with what the line expects. The report also has the lines
+// that could not be sent, with the reason. It returns an error if a value of --against is invalid or ctx ends.
 func (o *testOptions) sendAll(ctx context.Context, requests []expect.Request, observer *expect.Observer) (*expect.Report, error) {
 	var targets []target
 	for _, text := range o.against {

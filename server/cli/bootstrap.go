@@ -68,9 +68,9 @@ func bootstrapCommand() *cobra.Command {
 	return cmd
 }
 
-// nameSecrets checks the TLS options, makes their paths absolute, and sets the paths of two files next to the
-// bootstrap file at path, each with an SDS Secret. Envoy reloads certificates only if such a file names them.
-// Without TLS it does nothing. The error names the missing flag.
+// nameSecrets checks the TLS options and makes their paths absolute. It also chooses the paths of two files next
+// to the bootstrap file (path), each for an SDS Secret: Envoy reloads changed certificates only if such a file
+// names them. Without TLS it does nothing. The error names the missing flag.
 func nameSecrets(tls *envoy.TLS, path string) error {
 	if *tls == (envoy.TLS{}) {
 		return nil
@@ -112,10 +112,10 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-// nameNode sets node.id and node.cluster of the Envoy, unless a flag has set them. args has at most one
-// Gateway, which becomes node.cluster. The default of node.cluster is allGateways, and the default of node.id
-// is the name of this machine. It returns an error if the Gateway is invalid, if both a Gateway and
-// --node-cluster are given, or if the name of this machine is not known.
+// nameNode sets node.id and node.cluster of the Envoy, unless a flag has set them. A Gateway in args becomes
+// node.cluster; without one, node.cluster is allGateways. node.id becomes the name of this machine. It returns
+// an error if the Gateway is invalid, if both a Gateway and --node-cluster are given, or if the name of this
+// machine is not known.
 func nameNode(options *envoy.Options, args []string) error {
 	switch {
 	case len(args) == 1 && options.NodeCluster != "":

@@ -46,8 +46,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return run(ctx, root, stderr)
 }
 
-// shown returns a writer to w that removes control sequences from texts that others wrote (see package
-// visible). On a terminal it keeps gatefold's own colors.
+// shown returns a writer that passes text on to w, without control sequences that come from other people's texts
+// (see package visible). If w is a terminal, gatefold's own colors stay.
 func shown(w io.Writer) io.Writer {
 	writer := visible.NewWriter(w)
 	writer.Color = useColor(isTerminal(w))
@@ -86,10 +86,10 @@ const hurryTime = 5 * time.Second
 // because make, timeout and shells also forward it to the program.
 const sameSignal = 500 * time.Millisecond
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, its cause is
-// engine.ErrInterrupted. A second signal closes the channel that hurried returns. If the command then does not
-// end within hurryTime, the program exits. The caller must call the returned function at the end of the
-// command.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, the cause of the
+// context is engine.ErrInterrupted. A second signal closes the channel that the function hurried returns for
+// this context; the program exits if the command does not end within hurryTime after that. The caller must call
+// the returned function at the end of the command.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
@@ -130,8 +130,8 @@ func untilSignal() (context.Context, func()) {
 // hurryKey is the context key for the channel that hurried returns.
 type hurryKey struct{}
 
-// hurried returns a channel that is closed by a second signal: the command should stop waiting. It returns nil
-// if the context is not from untilSignal.
+// hurried returns a channel that a second signal closes, to tell the command to stop waiting. It returns nil if
+// the context is not from untilSignal.
 func hurried(ctx context.Context) <-chan struct{} {
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{})
 	return hurry
@@ -237,8 +237,8 @@ func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return noMore(cmd, args, n) }
 }
 
-// noMore returns an error if there are more than n arguments. The error shows the first argument that is too
-// many.
+// noMore returns an error if args has more than n arguments, and nil otherwise. The error shows the first
+// argument that is too many.
 func noMore(cmd *cobra.Command, args []string, n int) error {
 	if len(args) <= n {
 		return nil

@@ -91,9 +91,9 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting starts a timer that prints after sayAfter which page the command waits for. For a slow reload, it
-// also prints which step is slow. It prints nothing if c.errors is nil or c.timeout is at most sayAfter. The
-// caller must call done when the response arrives.
+// sayWaiting starts a timer: after sayAfter it prints which page the command still waits for, and for a slow
+// reload also the slow step. The caller must call done when the response arrives, to stop the timer. Nothing is
+// printed if c.errors is nil, or if c.timeout is at most sayAfter.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
@@ -153,8 +153,9 @@ func (c *client) route() (string, http.RoundTripper) {
 	return "http://" + reachable(c.address), transport
 }
 
-// reachable returns an address that a client can connect to. It replaces "all interfaces" by 127.0.0.1, so that
-// serve and its clients accept the same value. It returns an address without a port unchanged.
+// reachable returns an address to which a client can connect, for an address on which a server listens: "all
+// interfaces" becomes 127.0.0.1. So serve and its clients accept the same value. An address without a port is
+// returned unchanged.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -179,9 +180,9 @@ func said(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// rootCause returns the innermost error of a chain, such as "connect: connection refused". The message of the
-// caller already has the URL and the address. For a timeout and a closed connection, it returns errors with
-// clearer texts.
+// rootCause returns the innermost error of a chain, such as "connect: connection refused", for a message that
+// already names the URL and the address. For a timeout or a closed connection, it returns an error with a
+// clearer text.
 func rootCause(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

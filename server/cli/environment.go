@@ -42,9 +42,9 @@ func describeEnvironment(flags *pflag.FlagSet) {
 	})
 }
 
-// applyEnvironment sets flags from their environment variables. It skips flags that are on the command line,
-// empty variables, and an output format that only other commands support. The error names the variables with an
-// invalid value.
+// applyEnvironment sets flags from their environment variables. A flag on the command line keeps its value.
+// Empty variables are skipped, and so is an output format that only other commands support. The error names the
+// variables with an invalid value.
 func applyEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -89,9 +89,9 @@ func plainFlagError(err error) error {
 	return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(), invalid.GetFlag().Name, must)
 }
 
-// warnOfMisspelt prints a warning for each variable GATEFOLD_… that no flag uses, if its name is similar to a
-// variable of a flag. It ignores empty variables, and variables without a similar name, because container
-// platforms set variables of their own.
+// warnOfMisspelt prints a warning for each variable GATEFOLD_… that no flag uses and whose name is similar to a
+// flag's variable. It gives no warning for other unknown variables, because container platforms set such
+// variables, nor for empty ones.
 func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	var known []string
 	for _, cmd := range allCommands(root) {
@@ -112,8 +112,8 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// nearestVariable returns the most similar known name. It differs from name in one letter, or in two if name has
-// at least six letters after GATEFOLD_. nearestVariable returns "" if there is none.
+// nearestVariable returns the known name that is most similar to name, or "" if none is similar. Two names are
+// similar if they differ in one letter, or in two if name has at least six letters after GATEFOLD_.
 func nearestVariable(name string, known []string) (like string) {
 	const prefix = "GATEFOLD_"
 	least := 1 + min(2, max(1, (len(name)-len(prefix))/3))

@@ -14,8 +14,8 @@ import (
 const noEndpoint = "it has no endpoint: no EndpointSlice gives one, its name is not resolved, or a BackendTLSPolicy closes it"
 
 // printEnvoys prints a table with a row for each Envoy, for each endpoint that an Envoy does not use, and for
-// each backend without endpoints. If the report does not list all unused endpoints of a backend, one more row
-// has the number of those that are missing. It prints nothing without Envoys.
+// each backend without endpoints. If the report lists only some of the unused endpoints of a backend, a further
+// row has the number of the others. Without Envoys, nothing is printed.
 func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	if len(envoys) == 0 {
 		return nil
@@ -45,7 +45,8 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	return w.Flush()
 }
 
-// share returns how many of all endpoints are healthy: "5 of 6", "1 of 6, 4 not checked" or "6 not checked".
+// share returns in words how many endpoints are healthy, of the given total (the parameter all): "5 of 6", "1 of
+// 6, 4 not checked" or "6 not checked".
 func share(healthy, notChecked, all int) string {
 	switch {
 	case notChecked == 0:
@@ -86,8 +87,8 @@ func policiesOf(b health.Backend) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// unwell reports whether an Envoy has a backend with a problem. It returns false if the backends are not known
-// (Envoy.Unknown).
+// unwell reports whether an Envoy has a backend with a problem. If the backends are not known (Envoy.Unknown),
+// the result is false.
 func unwell(e health.Envoy) bool {
 	return slices.ContainsFunc(e.Backends, func(b health.Backend) bool { return b.Wrong() })
 }

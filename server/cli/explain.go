@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs checks the arguments: the last one must look like a URL. The parameter least is the lowest number of
-// arguments. One more argument is allowed.
+// readArgs returns an error unless the last argument looks like a URL, and the number of arguments is right: the
+// parameter least, or one more.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {

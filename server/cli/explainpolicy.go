@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyWords returns the end of the first line of explain's text. It names each policy that does not apply,
-// and each policy that applies in its last valid version. If the reason of the report already names a policy,
-// only the file and line of the policy are added. If the rule fails closed because of a policy, all policies
-// that the reason does not name are left out. It returns "" if no policy is to be named.
+// policyWords returns the end of the first line of explain's text; "" if no policy is to be named. It names each
+// policy that does not apply, and each policy that applies in its last valid version. If r.Reason already names
+// a policy that does not apply, only file and line are added. If the rule fails closed because of a policy,
+// other policies are left out.
 func policyWords(r *explain.Report) string {
 	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
 	var words strings.Builder
@@ -70,7 +70,8 @@ func stateWords(p explain.PolicyReport) string {
 	return words
 }
 
-// joinKeys returns the policies that override or extend p, or "others" if they are not known.
+// joinKeys returns in words the policies that override or extend the policy of the report p, or "others" if
+// these are not known.
 func joinKeys(p explain.PolicyReport) string {
 	var names []string
 	for _, key := range p.By {

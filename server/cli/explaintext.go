@@ -81,7 +81,8 @@ func (t *explainPage) paint(style, text string) string {
 	return style + text + "\x1b[0m"
 }
 
-// row adds a row. at is the object or field that the row is about: the row ends with its file, line and column.
+// row adds a row to the page. The parameter at is the object or field that the row describes: its file, line and
+// column are printed at the end of the row.
 func (t *explainPage) row(label, text string, at explain.Source) {
 	t.rows = append(t.rows, explainRow{label, text, position(at.Place)})
 }
@@ -94,7 +95,8 @@ func position(p store.Place) string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// flush writes the collected rows with aligned places, and removes them.
+// flush writes the rows that were added since the last flush. In each row, the file, line and column are
+// aligned.
 func (t *explainPage) flush() {
 	width := 0
 	for _, r := range t.rows {
@@ -142,8 +144,8 @@ func (t *explainPage) outcome(r *explain.Report) {
 	}
 }
 
-// shares returns the targets of a request, with percentages if there are several. If Envoy itself answers for a
-// target, the text has that answer.
+// shares returns a text for each target of a request, such as a backend. If there are several, each text has the
+// percentage of requests. If Envoy itself answers for a target, the text has that answer.
 func shares(backends []explain.BackendReport) []string {
 	var all []string
 	for _, b := range backends {
@@ -165,8 +167,8 @@ func shares(backends []explain.BackendReport) []string {
 // percent returns a percentage as text, such as "12.5 %".
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 32) + " %" }
 
-// listener adds the rows for the listener, its certificates, the host and the path. For a connection or
-// datagram, it adds the server name instead of host and path. It adds no row if l is nil.
+// listener adds the rows for the listener, its certificates, and the host and path of the request. For a
+// connection or datagram, the server name replaces host and path. If l is nil, no row is added.
 func (t *explainPage) listener(l *explain.ListenerReport) {
 	if l == nil {
 		return
@@ -193,8 +195,8 @@ func (t *explainPage) listener(l *explain.ListenerReport) {
 	t.row("path", path, explain.Source{})
 }
 
-// hops adds a row for each delegating rule, beginning with the root route. Then it adds the rows of the rule
-// that matches.
+// hops adds a row for each rule that delegates the request to another route, beginning with the route at the
+// Gateway. Then it adds the rows of the last rule, which decides what happens to the request.
 func (t *explainPage) hops(r *explain.RouteReport) {
 	for _, h := range r.Hops[:len(r.Hops)-1] {
 		t.row("through", fmt.Sprintf("%s, %s, match %d, by %s", h.Object, ruleName(h), h.Match, h.By), h.MatchAt)
@@ -220,8 +222,8 @@ func ruleName(h explain.HopReport) string {
 	return fmt.Sprintf("rule %d (%s)", h.Rule, h.RuleName)
 }
 
-// action adds a row for each object or field that configures an effect on the request: a filter, or a field of
-// a policy. Only the first row describes the effect.
+// action adds a row for each object or field that configures one effect on the request, such as a filter or a
+// field of a policy. Only the first of these rows describes the effect.
 func (t *explainPage) action(a explain.ActionReport) {
 	text := a.Type
 	if a.Does != "" {
@@ -239,8 +241,9 @@ func (t *explainPage) action(a explain.ActionReport) {
 	}
 }
 
-// backend adds the rows for one target of the request: its objects, TLS, at most five endpoints, and the
-// request that it receives. If the target has no cluster, it adds only a row with the answer and the reason.
+// backend adds the rows for one target of the request: the objects of the backend, TLS, at most five endpoints,
+// and the request that the backend receives. If the target has no cluster, the only row has Envoy's answer and
+// the reason for it.
 func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Cluster == "" {
 		t.row("backend", fmt.Sprintf("%s %s: %s", percent(b.Percent), b.LocalReply(), b.Reason), b.At)
@@ -295,7 +298,8 @@ func (t *explainPage) nearMisses(r *explain.Report) {
 	}
 }
 
-// below returns the preposition between a route and its parent: "at" for a Gateway, otherwise "below".
+// below returns the word that stands between a route and its parent in a message: "at" if the parent is a
+// Gateway, and otherwise "below".
 func below(parent manifest.Key) string {
 	if parent.Kind == "Gateway" {
 		return "at"
@@ -303,8 +307,8 @@ func below(parent manifest.Key) string {
 	return "below"
 }
 
-// notAccepted prints the routes that a parent does not accept. It leaves out a route if the reason is in the
-// route itself and the report has a problem of that route.
+// notAccepted prints the routes that a parent does not accept, with the reason. A route is left out if the
+// reason is in the route itself and the report lists a problem of this route, which says the same.
 func (t *explainPage) notAccepted(r *explain.Report) {
 	unreported := slices.DeleteFunc(slices.Clone(r.NotAccepted), func(c explain.NotAcceptedReport) bool {
 		return slices.ContainsFunc(r.Problems, func(p manifest.Problem) bool { return p.Object == c.Object && c.At.Object == c.Object })

@@ -40,8 +40,8 @@ func outcomes() []string {
 	}
 }
 
-// fails reports whether the list contains the outcome of the report, one of its statuses (see statusesOf), or
-// the class of one, such as 5xx.
+// fails reports whether explain must exit with 1: the list f contains the kind of outcome of the report, one of
+// the statuses that Envoy may answer (see statusesOf), or the class of such a status, such as 5xx.
 func (f failOn) fails(r *explain.Report) bool {
 	return slices.Contains(f, string(r.Outcome)) || slices.ContainsFunc(statusesOf(r), func(status uint32) bool {
 		code := fmt.Sprint(status)
@@ -49,8 +49,8 @@ func (f failOn) fails(r *explain.Report) bool {
 	})
 }
 
-// statusesOf returns the statuses of the report that Envoy itself answers, with 503 for a backend without
-// endpoints. The status that a backend returns is not known.
+// statusesOf returns the statuses that Envoy itself may answer to the request: that of the report, and those of
+// its backends, with 503 for a backend without endpoints. The statuses that backends return are not known.
 func statusesOf(r *explain.Report) (all []uint32) {
 	if r.Status != 0 {
 		all = append(all, r.Status)

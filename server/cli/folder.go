@@ -78,11 +78,10 @@ func (o *folderOptions) check() error {
 	return nil
 }
 
-// folder returns how the folder dir is read and translated. The error names the flag that is invalid. It also
-// sets the endpoint limits in o.routes and, if o.overGuard is true, in o.like.
-//
-// Under path policies, .gatefoldignore is read only if it is in --cluster-paths. Otherwise, a team could
-// exclude files of other teams.
+// folder checks the flags and returns how the folder dir is read and translated. The error names an invalid
+// flag. folder also sets the endpoint limits in o.routes and, if o.overGuard is true, in o.like. Under path
+// policies, .gatefoldignore is read only if it is in --cluster-paths: otherwise, a team could exclude the files
+// of other teams.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

@@ -109,9 +109,10 @@ func gitFiles(list string) (files []gitFile, err error) {
 	return files, nil
 }
 
-// writeBlobs writes files into folder. A path cannot lead out of folder. A file that is larger than the limit
-// is cut one byte above the limit, so that the watcher still rejects it. The parameter dir is a folder in the
-// repository. The error means that git failed or that a file cannot be written.
+// writeBlobs writes files of the repository into folder. The parameter dir is a folder in the repository, in
+// which git runs. A path cannot lead out of folder. A file that is larger than the limit is cut one byte above
+// the limit, so that the watcher still rejects the file as too large. The error means that git failed or that a
+// file cannot be written.
 func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits watcher.Limits) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -142,9 +143,10 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 	return cmd.Wait()
 }
 
-// writeBlob writes the beginning of the next file in the output of git cat-file --batch, and skips its rest.
-// most is the highest number of bytes to write. In the output, a file is "NAME TYPE SIZE", a line end, SIZE
-// bytes, and a line end. The error means that the output is incomplete, or that the file cannot be written.
+// writeBlob reads the next file from the output of git cat-file --batch, and writes at most as many bytes of it
+// as the parameter most says to path. It skips the rest of that file. In the output, a file is "NAME TYPE SIZE",
+// a line end, SIZE bytes, and a line end. The error means that the output is incomplete, or that the file cannot
+// be written.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
 	if err != nil {

@@ -28,7 +28,8 @@ func (o *guardOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.allow, "allow-endpoints", nil, "exceptions to --refuse-endpoints: networks, addresses or HOST:PORT")
 }
 
-// fence returns the patterns of --cluster-paths. The error names an invalid pattern.
+// fence returns the patterns of --cluster-paths. They match the files of the platform: with such patterns,
+// Namespaces, GatewayClasses and Gateways are read only from these files. The error names an invalid pattern.
 func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	for _, text := range o.clusterPaths {
 		globs, err := tenancy.Parse(text)
@@ -40,8 +41,8 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns the endpoints to which gatefold lets Envoy send no requests, and the exceptions. The addresses
-// that gatefold listens on are among them. The error names the invalid flag.
+// guard returns the endpoints to which Envoy must send no requests, and the exceptions. The addresses on which
+// gatefold listens are among these endpoints. The error names the invalid flag.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)
@@ -80,8 +81,8 @@ func localHosts() map[string][]netip.Addr {
 	return hosts
 }
 
-// forms returns the addresses that lead to one address on which gatefold listens: the address itself, and, if
-// it means all interfaces, each address of this machine with the same port.
+// forms returns the addresses at which a client reaches a listening address of gatefold: the address itself and,
+// if it means all interfaces, each address of this machine with the same port.
 func forms(address string) []string {
 	all := []string{address}
 	host, port, err := net.SplitHostPort(address)

@@ -21,9 +21,9 @@ const (
 // groupAnnotation is the name of the annotation that has the group of a flag.
 const groupAnnotation = "gatefold_group"
 
-// groupFlags calls the function register, and adds the flags that this function defines to a command's set of
-// flags. It allows settings files to set the added flags. Flags that begin with "max-" are in the group of
-// limits, and others in the group of the folder.
+// groupFlags adds the flags that the function register defines to a command's set of flags. Settings files may
+// then set these flags. In the help, a flag that begins with "max-" is in the group of limits, and any other in
+// the group of the folder.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(added)
@@ -46,7 +46,7 @@ func groupOf(f *pflag.Flag) flagGroup {
 	return ownFlags
 }
 
-// usage prints the usage of a command, with its flags by group.
+// usage prints how to use a command, with the flags of the command by group.
 func usage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())

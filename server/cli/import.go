@@ -185,8 +185,8 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 	return all, nil
 }
 
-// run imports the inputs and validates the result. If validation rejects an object, run makes the routes of the
-// object fail closed and validates again, until validation rejects no further object. The error means that the
+// run imports the inputs and validates the result. If validation rejects an object, run makes the object fail
+// closed or leaves it out, and validates again, until nothing is rejected any more. The error means that the
 // inputs cannot be imported.
 func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
 	read := map[string]func([]importer.Input, importer.Options) (*importer.Objects, error){

@@ -14,9 +14,9 @@ import (
 	"github.com/gatefold/gatefold/store/importer"
 )
 
-// checkFolders checks the values of --out and --secret-dir, which may be "". It returns an error if a folder
-// cannot be read, or if it is not empty and force is false. A missing folder is no error. It also returns an
-// error if the folder secrets is the folder out, or is inside of it.
+// checkFolders checks the values of --out and --secret-dir (out and secrets), which may be "". It returns an
+// error if a folder cannot be read, or if a folder has files and force is false. A missing folder is no error.
+// The folder for Secrets must not be the folder out, or inside of it.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {
@@ -41,8 +41,8 @@ func checkFolders(out, secrets string, force bool) error {
 	return err
 }
 
-// sameOrBelow reports whether dir is folder, or is below it. The paths need not exist. The error means that the
-// working directory is not known.
+// sameOrBelow reports whether the path dir is the same as folder, or is inside of it, after symbolic links are
+// resolved. The paths need not exist. The error means that the working directory is not known.
 func sameOrBelow(dir, folder string) (bool, error) {
 	below, err := filepath.Abs(dir)
 	if err != nil {
@@ -67,9 +67,9 @@ func resolved(name string) string {
 	return name
 }
 
-// write writes the files, Secrets with access only for their owner. If one of the files exists, it writes
-// nothing and returns an error, unless --force is set. If a later file cannot be written, the error has the
-// number of files that were written. It never follows a link out of the folders.
+// write writes the files; only their owner gets access to files with Secrets. If one of the files exists
+// already, write returns an error before it writes any, unless --force is set. If writing fails later, the error
+// has the number of files that were written. A link cannot lead out of the folders.
 func (f *importFlags) write(files []importer.File) error {
 	if len(files) == 0 {
 		return nil

@@ -50,9 +50,9 @@ func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	return in, nil
 }
 
-// read returns the combined result of all inputs, with sorted problems. A folder without files gets a problem
-// (see noFiles). The function place returns the displayed path of a file or folder. read returns an error if an
-// input cannot be read or a flag is invalid.
+// read reads all inputs and returns their combined result, with sorted problems. A folder without files gives a
+// problem (see noFiles). The function place returns the path of a file or folder as it is displayed. read
+// returns an error if an input cannot be read or a flag is invalid.
 func (in inputs) read(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	var all reading
 	for _, dir := range in.dirs {
@@ -77,7 +77,7 @@ func (in inputs) read(ctx context.Context, o folderOptions, place func(string) s
 	return all, nil
 }
 
-// add adds the result of another input to r.
+// add adds the result of reading another input (the parameter other) to r.
 func (r *reading) add(other reading) {
 	r.Stats.Files += other.Stats.Files
 	r.Stats.Objects += other.Stats.Objects
@@ -94,9 +94,10 @@ func (r *reading) add(other reading) {
 	slices.SortFunc(r.Ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 }
 
-// readFiles translates single files together, without path policies. Objects that they refer to may be in other
-// files. So problems that other files may solve are left out, and only counted in the field unchecked. A file
-// above the size limit is a problem. It returns an error if a file cannot be read or a flag is invalid.
+// readFiles translates the single files together, without path policies. These files may refer to objects in
+// files that are not given. So a problem that another file may solve is not reported, but only counted in the
+// field unchecked. A file above the size limit is a problem. The error means that a file cannot be read or a
+// flag is invalid.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File

@@ -20,7 +20,8 @@ func (o *issuerOptions) register(flags *pflag.FlagSet) {
 			"asked for their endpoints, beside public addresses; may be repeated")
 }
 
-// of returns the options for package oidc. It returns an error if a network is invalid.
+// of returns the options for package oidc, from the flags. It returns an error if a network in the flags is
+// invalid.
 func (o *issuerOptions) of() (to oidc.Options, err error) {
 	for _, text := range o.networks {
 		network, err := netip.ParsePrefix(text)

@@ -90,9 +90,8 @@ func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	return err
 }
 
-// junitCase returns the test case for a line of the tests. A line that failed is a failure. With
-// --fail-on-unknown, a line whose verdict is unknown is a failure too. Other lines that did not pass are
-// skipped.
+// junitCase returns the test case for a line of a test file. A line that failed is a failure; with
+// --fail-on-unknown, so is a line whose result is unknown. Any other line that did not pass is a skipped test.
 func (o *testOptions) junitCase(line expect.LineReport) junitCase {
 	out := junitCase{Name: fmt.Sprintf("%s (line %d)", visible.Text(line.Text), line.Line), Class: line.File, File: line.File, Line: line.Line}
 	facts := testFacts(line)

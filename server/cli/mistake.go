@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// maxFrames is how many places in the code an internal error names.
+// maxFrames is how many places in the code the message about a panic names.
 const maxFrames = 4
 
 // execute runs a command and returns its error. A panic is a bug of gatefold: execute turns it into an error of

@@ -40,7 +40,7 @@ type formatFlag struct {
 func (f *formatFlag) String() string { return string(*f.value) }
 func (f *formatFlag) Type() string   { return "FORMAT" }
 
-// ofOthers reports whether text is a format that only other commands support.
+// ofOthers reports whether the text is an output format that other commands support, but this command does not.
 func (f *formatFlag) ofOthers(text string) bool {
 	return !slices.Contains(f.known, outputFormat(text)) && slices.Contains(allFormats(), outputFormat(text))
 }

@@ -51,7 +51,7 @@ func prefixFrom(base, dir string) string {
 	return emptyForDot(filepath.ToSlash(relative))
 }
 
-// inside reports whether dir is base, or is below it.
+// inside reports whether the folder dir is the same as base, or is somewhere below base.
 func inside(base, dir string) bool {
 	relative, err := filepath.Rel(base, dir)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
@@ -70,7 +70,7 @@ func realPath(name string) string {
 	return absolute
 }
 
-// emptyForDot returns "" for ".", and otherwise dir.
+// emptyForDot returns "" for the path ".", and any other path unchanged.
 func emptyForDot(dir string) string {
 	if dir == "." {
 		return ""

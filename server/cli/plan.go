@@ -120,15 +120,15 @@ func planReport(ctx context.Context, before, after string, o folderOptions) (*pl
 	return compareSides(ctx, sides, cmp.Or(notes[0], notes[1]))
 }
 
-// compareSides compares the configurations before and after. The parameter note becomes the Note of the report.
-// The error means that ctx has ended.
+// compareSides compares two configurations: the one before and the one after a change. The parameter note
+// becomes the Note of the report. The error means that ctx has ended.
 func compareSides(ctx context.Context, sides [2]plan.Side, note string) (*planned, error) {
 	report, err := plan.Compare(ctx, sides[0], sides[1])
 	return &planned{Report: report, Note: note, shared: sharedPorts(sides)}, err
 }
 
-// sharedPorts returns the ports on which several Gateways of a side listen. For these ports, explain needs the
-// name of the Gateway.
+// sharedPorts returns the ports on which several Gateways of one side of the plan listen. A command of explain
+// for such a port needs the name of the Gateway.
 func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	shared := map[uint32]bool{}
 	for _, side := range sides {
@@ -146,8 +146,8 @@ func sharedPorts(sides [2]plan.Side) map[uint32]bool {
 	return shared
 }
 
-// command returns the arguments of explain for the example request of a change. If several Gateways listen on
-// the port, it adds --gateway.
+// command returns the arguments of an explain command for the example request of a change. If several Gateways
+// listen on the port of the request, the arguments include --gateway.
 func (p *planned) command(c plan.Change) string {
 	words := exampleWords(c.Example)
 	if len(c.Regions) > 0 && p.shared[c.Regions[0].Port] {

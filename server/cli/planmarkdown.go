@@ -154,10 +154,10 @@ func (p *markdownPage) items(lines []string) {
 	}
 }
 
-// markdownText returns a text that Markdown shows unchanged: without markup, links, mentions or references to
-// issues. This is needed because the author of the folder chooses names and values. Line ends become spaces.
-// After a character that starts a mention or a reference, such as @name and #1, it inserts an invisible
-// comment. Escaping is not enough there, because GitHub and GitLab search the rendered page.
+// markdownText returns a text that Markdown shows as it is: without markup, links, mentions or references to
+// issues. Names and values come from the author of the folder, who may not be trusted. Line ends become spaces.
+// After a character that starts a mention or reference (@name, #1), an invisible comment is inserted: escaping
+// is not enough, because GitHub and GitLab search the rendered page.
 func markdownText(text string) string {
 	runes, emoji := []rune(text), regexp.MustCompile(`^[a-z0-9_+-]+:`)
 	var b strings.Builder
@@ -188,8 +188,8 @@ func startsWord(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' || text[0] == '"')
 }
 
-// isIssue reports whether a hyphen is part of a reference such as GH-1, which means issue 1. The parameters
-// before and rest are the texts before and after the hyphen.
+// isIssue reports whether a hyphen is part of a reference such as GH-1, which GitHub reads as issue 1. The
+// parameters before and rest are the texts before and after the hyphen.
 func isIssue(before []rune, rest string) bool {
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && strings.HasSuffix(strings.ToUpper(string(before[max(0, len(before)-2):])), "GH")
 }

@@ -24,10 +24,9 @@ import (
 )
 
 // readPlace reads the files of one side of a plan. The parameter place is the argument for this side, and other
-// is that for the other side: each is a folder or git:REVISION. For git:REVISION, readPlace reads the folder of
-// the other side in the version of that commit, or the working directory if both sides are commits. If the
-// commit does not contain the folder, tree is empty and note is a message. The error means that the folder or
-// the commit cannot be read.
+// the argument for the other side: a folder or git:REVISION. git:REVISION stands for the other side's folder in
+// that commit, or for the working directory in it if both sides are commits. If the commit does not contain the
+// folder, tree is empty and note is a message. The error means that the folder or the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -81,9 +80,9 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
 }
 
-// side reads and translates place, which is a folder or git:REVISION. git:REVISION means the working directory
-// in the version of that commit. If the commit does not contain the folder, the side is empty and note is a
-// message. It returns an error if the folder or the commit cannot be read.
+// side reads and translates one side of a plan. The parameter place is a folder, or git:REVISION for the working
+// directory as it was in that commit. If the commit does not contain the folder, the side is empty and note is a
+// message. The error means that the folder or the commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {
@@ -126,8 +125,8 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 	return head, side, err
 }
 
-// askPlaces returns a function that requests the places (file, line and column) of fields from a running
-// gatefold. If a request fails, the places of its fields and of all later fields are empty.
+// askPlaces returns a function that asks a running gatefold for the places (file, line and column) of fields.
+// After a request fails, the function returns empty places for the fields of that request and of all later ones.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))
@@ -148,8 +147,8 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 	}
 }
 
-// over replaces settings of the running gatefold in o.like by the flags that the user set. For a flag of
-// endpoint limits, it sets o.overGuard instead.
+// over makes flags that the user set override the settings of the running gatefold, which are in o.like. For the
+// flags of endpoint limits, it only sets o.overGuard; the method folder then copies these limits.
 func (o *folderOptions) over(flags *pflag.FlagSet) {
 	to, from := &o.like.Options, &o.routes
 	guard := func() { o.overGuard = true }

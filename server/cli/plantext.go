@@ -145,8 +145,8 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// regionWords returns a text for the requests of a region: host, port, Gateway and match, and the reason if the
-// region has one.
+// regionWords returns a text for a set of requests (plan.Region): their host, port, Gateway and match, and the
+// reason if there is one.
 func regionWords(r plan.Region) string {
 	words := fmt.Sprintf("%s port %d of Gateway %s: %s", r.Scheme, r.Port, r.Gateway, r.Match)
 	switch {
@@ -164,9 +164,9 @@ func regionWords(r plan.Region) string {
 	return words
 }
 
-// undecidedWords returns a text for requests whose rule changed, but for which no example was found (a
-// plan.Region). It names the rule that may match them after the change, or else the rule before the change. If
-// there is neither, it only describes the requests.
+// undecidedWords returns a text for requests whose rule may change, but for which plan found no example. The
+// text begins with the rule that may match these requests after the change. If there is none, it begins with the
+// rule before the change, and without either it only describes the requests.
 func undecidedWords(r plan.Region) string {
 	rule := r.After
 	if rule == nil {
@@ -178,9 +178,9 @@ func undecidedWords(r plan.Region) string {
 	return rule.Words() + ": " + regionWords(r)
 }
 
-// receivesWords returns a line for each difference in the requests that the backends receive before and after a
-// change. It compares path, host, headers and endpoints of backends with the same index. It skips a backend if
-// one of the two requests is not known.
+// receivesWords returns a line for each difference between the requests that backends receive before and after a
+// change. It compares the path, host, headers and endpoints of backends with the same index. A backend is
+// skipped if its request is not known on one side.
 func receivesWords(c plan.Change) (lines []string) {
 	for i, after := range c.After.Backends {
 		if i >= len(c.Before.Backends) || after.Receives == nil || c.Before.Backends[i].Receives == nil {
@@ -252,8 +252,9 @@ func policyChangeWords(p plan.PolicyChange) string {
 	return fmt.Sprintf("%s %s (%s) by %s of %s: %s", p.Field, verb, keysWords(p.Policies), count(p.Rules, "rule"), keysWords(p.Routes), does)
 }
 
-// closedWords returns what rules of these routes answer when they fail closed: 500 for HTTPRoutes, UNAVAILABLE
-// for GRPCRoutes, and a text with both for a list with both kinds.
+// closedWords returns what the rules of these routes answer when they fail closed, which means that a rule
+// answers an error because its configuration cannot be used: 500 for HTTPRoutes, UNAVAILABLE for GRPCRoutes, and
+// both if the list has both kinds.
 func closedWords(routes []manifest.Key) string {
 	rpc := func(key manifest.Key) bool { return key.Kind == "GRPCRoute" }
 	switch {

@@ -85,9 +85,9 @@ func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) er
 // maxChangesShown is how many objects of each list reload prints.
 const maxChangesShown = 20
 
-// printChanged prints the first maxChangesShown keys, and then the number of further keys. The word "set" or
-// "removed" is printed before each key. The parameter all is the number of all objects, which may be more than
-// keys has.
+// printChanged prints a list of keys, with the word in the parameter what ("set" or "removed") before each key.
+// It prints at most maxChangesShown keys, and then the number of further objects. The parameter all is the
+// number of all changed objects, which may be more than the list has.
 func printChanged(out io.Writer, what string, keys []manifest.Key, all int) {
 	for _, key := range keys[:min(len(keys), maxChangesShown)] {
 		fmt.Fprintf(out, "  %s %s\n", what, key)

@@ -56,9 +56,9 @@ func settingsFile(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// applySettings reads the settings file and sets its flags. It sets --config to the path of the file. A flag on
-// the command line or in the environment keeps its value. Without a settings file, it does nothing. The error
-// has a line for each mistake in the file, with its line and column.
+// applySettings reads the settings file and sets the flags that the file names. A flag that is set on the
+// command line or in the environment keeps its value. It sets --config to the path of the file. Without a
+// settings file, it does nothing. The error has a line for each mistake in the file, with line and column.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	config := flags.Lookup("config")
@@ -90,9 +90,9 @@ func applySettings(cmd *cobra.Command, args []string) error {
 	return config.Value.Set(name)
 }
 
-// findSettings returns the path of the settings file in the working directory, or "" if there is none. If serve
-// serves a folder that contains the working directory, findSettings prints a message and returns "", because
-// other users may write there. The user can still name the file with --config.
+// findSettings returns the path of the settings file in the working directory, or "" if there is none. If the
+// working directory is inside of the folder that serve serves, findSettings ignores the file, because other
+// users may write there: it prints a message and returns "". The user can still name the file with --config.
 func findSettings(cmd *cobra.Command, args []string) string {
 	if _, err := os.Lstat(store.SettingsFile); err != nil {
 		return ""
@@ -146,9 +146,10 @@ func settingFlags() *pflag.FlagSet {
 	return known
 }
 
-// applySetting checks a key and its value in a settings file, and sets the flag if the command has it. The
-// parameter known has the flags of all commands that may be in such a file. A flag on the command line or in
-// the environment keeps its value. It returns an error if the key is unknown or the value is invalid.
+// applySetting checks a key and its value in a settings file, and sets the flag of this name if the command has
+// it. The parameter known has the flags of all commands that may be in a settings file. A flag that is set on
+// the command line or in the environment keeps its value. The error means that the key is unknown or the value
+// is invalid.
 func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	f := known.Lookup(s.Key)
 	if f == nil {
@@ -166,8 +167,8 @@ func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	return nil
 }
 
-// setValue sets a flag to the value of a setting. It replaces the whole value of a list. It returns an error if
-// the value is invalid.
+// setValue sets a flag to the value of a setting. If the flag is a list, the setting replaces the whole list. It
+// returns an error if the value is invalid.
 func setValue(flags *pflag.FlagSet, f *pflag.Flag, s store.Setting) error {
 	list, isList := f.Value.(pflag.SliceValue)
 	if !isList {
@@ -191,7 +192,8 @@ func settingKind(f *pflag.Flag) store.SettingKind {
 	return store.TextSetting
 }
 
-// kindHint returns for an error message how to write a text or a list. It returns "" for other types.
+// kindHint returns, for an error message, how to write a text or a list in a settings file. It returns "" for
+// all other types of values.
 func kindHint(kind store.SettingKind) string {
 	switch kind {
 	case store.TextSetting:

@@ -30,8 +30,8 @@ func (o *stateOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.secrets, "state-secrets", false, "let --state-dir hold Secrets and the users of basicAuth, in clear text")
 }
 
-// of returns where the engine saves the state of the folder dir. The error means that the working directory is
-// not known.
+// of returns the settings with which the engine saves the state for the folder dir. The error means that the
+// working directory is not known.
 func (o *stateOptions) of(dir string) (engine.State, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -44,8 +44,9 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 // off reports whether no state is saved.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
-// place returns the folder for the state of the served folder root. dir is "" if the user wants no state, or if
-// no home directory is known. named is true if the user or systemd chose the folder: then it must be usable.
+// place returns the folder in which the state for the served folder (root) is saved. dir is "" if the user wants
+// no state, or if no home directory is known. named is true if the user or systemd chose the folder dir: then it
+// must be usable.
 func (o *stateOptions) place(root string) (dir string, named bool) {
 	switch {
 	case o.off():

@@ -98,7 +98,8 @@ func (o *statusOptions) read(args []string) (err error) {
 	return err
 }
 
-// missing returns err, unless err is a noObject. For a noObject, it prints the error and returns errFindings.
+// missing handles an error of a status request. If the error says that the named object does not exist
+// (noObject), missing prints it and returns errFindings. It returns any other error unchanged.
 func (o *statusOptions) missing(stderr io.Writer, err error) error {
 	var none noObject
 	if !errors.As(err, &none) {
@@ -114,12 +115,12 @@ type statusView interface {
 	wrong() bool
 }
 
-// asks is how many times the method ask requests the objects at most.
+// asks is how many times at most status requests the objects, to get pages that fit together.
 const asks = 5
 
-// ask requests the pages for the output of status. The pages are consistent if the problems are the same before
-// and after the request for objects. If the problems differ, it requests the pages again. After the last
-// attempt, it returns pages that may be inconsistent. The errors are those of askObjects.
+// ask requests the pages that status prints. So that they fit together, it requests the problems before and
+// after the objects, and begins again if the problems changed meanwhile. After the last attempt, it returns
+// pages that may not fit together. The errors are those of askObjects.
 func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	problems, err := o.askProblems(ctx)
 	if err != nil {
@@ -144,8 +145,9 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	return o.askObjects(ctx, problems)
 }
 
-// askProblems requests the problems. With a filter, it returns only the problems of the objects that the filter
-// selects. The error means that gatefold did not answer.
+// askProblems requests the problems of the folder from a running gatefold. If the user filters by kind,
+// namespace or name, only the problems of the selected objects are returned. The error means that gatefold did
+// not answer.
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
 	if o.filter != (board.Filter{}) {
@@ -157,9 +159,9 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 	return list, err
 }
 
-// askObjects requests the objects. Without a filter, it also requests the Envoys and the xDS transport. The
-// error is a noObject if the named object does not exist. Other errors mean that gatefold did not answer as
-// expected.
+// askObjects requests the objects with their status. Without a filter (kind, namespace or name), it also
+// requests the Envoys and the xDS transport. The error is a noObject if a named object does not exist. Any other
+// error means that gatefold did not answer as expected.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
 	page := &statusPage{statusList: statusList{problemList: problems}}
 	code, body, err := o.client.get(ctx, o.filter.Path())

@@ -59,8 +59,9 @@ func landing(path string) (string, error) {
 	}
 }
 
-// seenFrom reports whether a gatefold that reads the folder outer also reads the folder inner. This is true if
-// inner is outer, or is below it and no folder name on the path from outer to inner begins with a dot.
+// seenFrom reports whether a gatefold that reads the folder outer also reads the folder inner. It does if both
+// are the same, or if inner is below outer and no name on the path from outer to inner begins with a dot (a
+// hidden folder).
 func seenFrom(outer, inner string) bool {
 	way, err := filepath.Rel(outer, inner)
 	if err != nil || way == "." {

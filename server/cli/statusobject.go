@@ -11,7 +11,7 @@ import (
 // objectStatus is an object of the admin page /api/v1/status.
 type objectStatus struct{ board.Object[board.Status] }
 
-// wrong reports whether the user must fix the object itself.
+// wrong reports whether the object itself has a problem: it is stale, or its status has a wrong condition.
 func (o objectStatus) wrong() bool {
 	return o.Stale != nil || o.Status.Wrong()
 }
@@ -19,8 +19,9 @@ func (o objectStatus) wrong() bool {
 // statusRow is a row of the table: kind, name, part, state, reason and message.
 type statusRow [6]string
 
-// rows returns the rows of the object in the table. A part with wrong conditions has a row for each of them.
-// Other parts have one row each. If the object is stale, one row has the reason.
+// rows returns the rows of the object in the table. A part of the status (such as a parent of a route) has a row
+// for each condition that reports a problem, or one row if there is none. If the object is stale, the reason is
+// in one of the rows.
 func (o objectStatus) rows() []statusRow {
 	name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
 	state, reason, message := o.state()
@@ -42,8 +43,9 @@ func (o objectStatus) rows() []statusRow {
 	return rows
 }
 
-// state returns the state, reason and message for a row without a wrong condition. The state is "stale" or
-// "ok". The message names stale policies of the object.
+// state returns the state, reason and message for a row of the object without a wrong condition. The state is
+// "stale" if the newest version of the object is invalid, and otherwise "ok". The message names stale policies
+// for the object.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
 	for _, key := range o.StalePolicies {

@@ -55,8 +55,8 @@ func (p *problemList) wrong() bool {
 // maxProblemsShown is how many problems status prints below its tables.
 const maxProblemsShown = 10
 
-// printProblems prints the number of problems, and the first maxProblemsShown problems without excerpts, errors
-// before warnings. It prints nothing without problems. The returned error is always nil.
+// printProblems prints how many problems there are, and then the first maxProblemsShown of them without
+// excerpts, errors before warnings. Without problems it prints nothing. The error is always nil.
 func printProblems(out io.Writer, problems []manifest.Problem) error {
 	if len(problems) == 0 {
 		return nil

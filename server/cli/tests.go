@@ -137,8 +137,8 @@ func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
 	return run, nil
 }
 
-// place returns the function that makes displayed paths of files: repositoryPrefix for the format github, and
-// otherwise pathPrefix.
+// place returns the function that gives the displayed path of a folder: repositoryPrefix for the format github,
+// and otherwise pathPrefix.
 func (o *testOptions) place() func(string) string {
 	if o.format == formatGitHub {
 		return repositoryPrefix

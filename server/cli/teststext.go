@@ -58,9 +58,10 @@ func (t *explainPage) testLine(line expect.LineReport) {
 	}
 }
 
-// annotate prints workflow commands of GitHub Actions: for problems of test files, for lines that failed or are
-// unknown, for errors in the folder, and for the summary. A line is an error if it makes the command fail, and
-// otherwise a warning. If the coverage is too low, it also prints the rules that no line reaches.
+// annotate prints workflow commands of GitHub Actions, which GitHub shows in a pull request. There is one for
+// each problem of a test file, for each line that failed or is unknown, for errors in the folder, and for the
+// summary. A line that makes the command fail is an error, and any other a warning. If the coverage is too low,
+// annotate also prints the rules that no line reaches.
 func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	for _, p := range run.report.Problems {
 		fmt.Fprintln(w, annotation(p))

@@ -141,9 +141,9 @@ func treeText(nodes []*explain.TreeNode, color bool) []byte {
 	return page.out.Bytes()
 }
 
-// node writes a line for a node, and lines for the nodes below it. The parameter first is written in front of
-// the node's own line, and the parameter rest in front of the lines below it: they draw the branches of the
-// tree.
+// node writes the line of a node, and the lines of the nodes below it. The parameters first and rest are the
+// texts that draw the branches of the tree: first stands in front of the node's own line, and rest in front of
+// the lines below.
 func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 	var line bytes.Buffer
 	line.WriteString(first)
@@ -232,8 +232,9 @@ func treeDOT(nodes []*explain.TreeNode) []byte {
 	return out.Bytes()
 }
 
-// eachNode calls visit for each node, parents first. id is the number of the node, and above is the number of
-// its parent. above is 0 if the node has no parent.
+// eachNode calls the function visit for each node, and for a parent before its children. The parameter id of
+// visit is the number of the node, and the parameter above is the number of its parent, or 0 if there is no
+// parent.
 func eachNode(nodes []*explain.TreeNode, visit func(n *explain.TreeNode, id, above int)) {
 	last := 0
 	var walk func([]*explain.TreeNode, int)

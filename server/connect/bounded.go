@@ -59,8 +59,8 @@ func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Liste
 	}}
 }
 
-// bounded is a listener with a limit of connections. Above the limit, it closes the connection that has been
-// idle for the longest time, to accept a new one. If no connection is idle, it refuses the new one.
+// bounded is a listener with a limit of connections. At the limit, it closes the connection that has been idle
+// for the longest time, to accept a new one. If no connection is idle, it closes the new one.
 type bounded struct {
 	net.Listener
 	limit int
@@ -89,9 +89,9 @@ func (b *bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts c, and reports whether it is accepted. At the limit, it closes the connection that has been idle
-// for the longest time. If no connection is idle, it returns false, and calls b.refused unless that was called
-// less than refusedLog ago.
+// admit decides whether the new connection c is accepted, and counts it if so. At the limit, admit closes the
+// connection that has been idle for the longest time, to make room for c. If no connection is idle, it returns
+// false. Then it calls b.refused, but not if b.refused was called less than refusedLog ago.
 func (b *bounded) admit(c *boundConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,8 @@ func (b *bounded) admit(c *boundConn) bool {
 	return true
 }
 
-// drop closes a connection, if it is open. The caller has locked b.mu.
+// drop closes a connection and no longer counts it. If the connection is already closed, drop does nothing. The
+// caller has locked b.mu.
 func (b *bounded) drop(c *boundConn) {
 	if c.closed {
 		return
@@ -144,8 +145,8 @@ func (c *boundConn) Close() error {
 	return nil
 }
 
-// use records that a stream or request on the connection begins (more is 1) or ends (more is -1). The
-// connection is idle while it has none.
+// use records that a stream or request on the connection begins (the parameter more is 1) or ends (it is -1). The
+// connection is idle while no stream or request uses it.
 func (c *boundConn) use(more int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -160,14 +161,15 @@ func (c *boundConn) use(more int) {
 	}
 }
 
-// namedConn is the result of a TLS handshake, together with the connection on which it took place. gRPC passes
-// it on with each stream, so that Occupy finds the stream's connection.
+// namedConn is the result of a TLS handshake, together with the connection of that handshake. gRPC passes the
+// result to each stream, so that Occupy can find the connection of a stream.
 type namedConn struct {
 	credentials.AuthInfo
 	conn *boundConn
 }
 
-// namedHandshake is gRPC credentials whose handshakes return a namedConn.
+// namedHandshake wraps gRPC credentials, so that the result of each handshake is a namedConn: it also has the
+// connection.
 type namedHandshake struct {
 	credentials.TransportCredentials
 }
@@ -186,8 +188,9 @@ func (h namedHandshake) Clone() credentials.TransportCredentials {
 	return namedHandshake{h.TransportCredentials.Clone()}
 }
 
-// Occupy marks the connection of a stream as used until done is called, so that it is not closed for another
-// connection. It does nothing if ctx is not that of a stream on a bounded listener.
+// Occupy marks the connection of a stream as used until the caller calls done. A bounded listener at its limit
+// does not close a used connection. The parameter ctx is the context of the stream; if the stream is not on a
+// bounded listener, Occupy does nothing.
 func Occupy(ctx context.Context) (done func()) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -201,7 +204,7 @@ func Occupy(ctx context.Context) (done func()) {
 	return func() { named.conn.use(-1) }
 }
 
-// authInfo returns the result of the client's handshake as grpc made it, without the connection that
+// authInfo returns the result of the client's TLS handshake in the form of gRPC: without the connection that
 // namedHandshake added.
 func authInfo(p *peer.Peer) credentials.AuthInfo {
 	if named, ok := p.AuthInfo.(namedConn); ok {
@@ -210,8 +213,8 @@ func authInfo(p *peer.Peer) credentials.AuthInfo {
 	return p.AuthInfo
 }
 
-// OccupyForRequest marks a connection as used while a request on it is answered, so that it is not closed for
-// another connection. It is an http.Server.ConnState.
+// OccupyForRequest marks a connection as used while a request on the connection is answered. A bounded listener
+// at its limit does not close a used connection. OccupyForRequest is meant for http.Server.ConnState.
 func OccupyForRequest(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*boundConn)
 	if !ok {

@@ -27,8 +27,8 @@ func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(message)
 }
 
-// Unmarshal stores data, without decoding, in a *Message. It decodes data into other messages, with the errors
-// of gRPC's codec.
+// Unmarshal stores data in the parameter into. If that is a *Message, the data are not decoded. Otherwise they
+// are decoded as protobuf, with the errors of gRPC's codec.
 func (c frameCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	if m, ok := into.(*Message); ok {
 		data.Ref() // Intake.Decode frees it

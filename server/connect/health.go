@@ -21,11 +21,13 @@ func NewHealth(ready func() bool) *Health {
 	return h
 }
 
-// healthLook is the time between two calls of ready for clients that watch the service. A server can stop being
-// ready without an event, for example because a change takes too long. So ready must be called regularly.
+// healthLook is the time between two calls of the function ready (see NewHealth), for clients that watch the
+// service. A server can stop being ready without an event: for example, because a change takes too long. So ready
+// must be called regularly.
 const healthLook = time.Second
 
-// Follow calls look every healthLook, for clients that watch the service, until ctx ends.
+// Follow updates the status every healthLook until ctx ends, so that clients that watch the service get each
+// change.
 func (h *Health) Follow(ctx context.Context) {
 	ticker := time.NewTicker(healthLook)
 	defer ticker.Stop()

@@ -67,13 +67,14 @@ func NewIntake(stopping <-chan struct{}) *Intake {
 	}
 }
 
-// turns is a semaphore: its capacity is how many callers may do something at a time. Callers get their turns in
-// the order in which they wait.
+// turns is a semaphore: its capacity is how many callers may do something at the same time. A caller that must
+// wait gets its turn in the order of waiting.
 type turns chan struct{}
 
-// take waits for a turn. The channel limit bounds the wait: if it delivers a value first, take returns without
-// a turn, and err is nil. A nil channel sets no bound. err is not nil if ctx ended or stopping was closed; done
-// is then nil. Otherwise done ends the turn, if there is one. It may be called more than once.
+// take waits until the caller may go on (its turn). If the channel limit delivers a value first, take returns
+// without a turn, and err is nil; a nil channel sets no such bound. The caller ends its turn by done, which may
+// be called more than once, and does nothing without a turn. If ctx ends or stopping is closed first, err is not
+// nil, and done is nil.
 func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan time.Time) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
@@ -87,11 +88,11 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan 
 	}
 }
 
-// Begin waits until the first request of a stream may be read: until the first load, and then for a turn,
-// because only few streams may read at a time. It waits for the turn at most for i.longest, and then lets the
-// stream read without one. The caller calls arrived when that request has arrived, and done when the request is
-// handled or the stream ends. done ends the turn. If arrived is not called within firstTime, the turn ends
-// then. The error means that ctx ended or the server stops.
+// Begin waits until the first request of a stream may be read: until the first load of the folder, and then until
+// few enough other streams read (a turn). If the turn does not come within i.longest, the stream may read without
+// it. The caller calls arrived when the request has arrived, and done, which ends the turn, when the request is
+// handled or the stream ends. The turn also ends if arrived is not called within firstTime. The error means that
+// ctx ended or the server stops.
 func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
 	read := sync.OnceFunc(func() { i.waiting.Add(-1) })
@@ -104,9 +105,9 @@ func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	return func() { late.Stop(); read() }, func() { turn(); read() }, nil
 }
 
-// turn waits for the first load, and then for a turn to read a first request. It waits for the turn at most for
-// i.longest, and then returns without one. done ends the turn, if there is one. The error means that ctx ended
-// or the server stops.
+// turn waits for the first load of the folder, and then until few enough other streams read their first request
+// (a turn). If the turn does not come within i.longest, the method returns without it. The caller ends the turn
+// by done. The error means that ctx ended or the server stops.
 func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-i.loaded:
@@ -120,8 +121,8 @@ func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
-// Read decodes a message and calls book with the request. The error is that of book, or means that the message
-// cannot be decoded, ctx ended or the server stops.
+// Read decodes a message as a request, and calls book with that request. The error is that of book, or means that
+// the message cannot be decoded, ctx ended or the server stops.
 func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) error {
 	return i.Decode(wire.Context(), m, func(data []byte) error {
 		request, err := wire.Decode(data)
@@ -132,8 +133,9 @@ func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) err
 	})
 }
 
-// Decode calls decode with the bytes of a message, and then frees them. A message above smallRequest waits for
-// its turn. The error is that of decode, or means that ctx ended or the server stops.
+// Decode calls the function decode with the bytes of a message, and then frees the message. If the message is
+// larger than smallRequest, Decode first waits until few enough other large messages are being decoded. The error
+// is that of decode, or means that ctx ended or the server stops.
 func (i *Intake) Decode(ctx context.Context, m Message, decode func([]byte) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {

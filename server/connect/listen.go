@@ -22,7 +22,7 @@ func Listen(ctx context.Context, address string, mode fs.FileMode, localOnly boo
 	return l, nil
 }
 
-// bind does what Listen does. Its errors do not name the address.
+// bind does the same as Listen, but its errors do not name the address.
 func bind(ctx context.Context, address string, mode fs.FileMode, localOnly bool) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		return listenSocket(ctx, path, mode)
@@ -64,8 +64,9 @@ func listenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 	return l, nil
 }
 
-// clearSocket removes the socket file of a server that no longer runs. It returns an error if a server answers
-// on the socket, if this cannot be found out, or if path is not a socket. It returns nil if there is no file.
+// clearSocket removes the socket file at path if the server that made the file no longer runs. If there is no
+// file, it does nothing and returns nil. It returns an error if a server answers on the socket, if this cannot be
+// found out, or if the file is not a socket.
 func clearSocket(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -43,8 +43,9 @@ type worldWire struct {
 // Decode implements Wire.
 func (w *worldWire) Decode(message []byte) (*delta.Request, error) { return w.reader.Read(message) }
 
-// Receive starts a goroutine that reads messages from wire and sends them to the first channel. After an error,
-// it sends the error to the second channel and ends. It also ends, with the error of ctx, when ctx ends.
+// Receive starts a goroutine that reads messages from wire and sends them to the first channel. After an error of
+// wire, the goroutine sends the error to the second channel and ends. When ctx ends, the goroutine sends the
+// error of ctx and ends.
 func Receive(ctx context.Context, wire interface{ RecvMsg(any) error }) (<-chan Message, <-chan error) {
 	messages, failed := make(chan Message), make(chan error, 1)
 	go func() {

@@ -18,15 +18,15 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// same reports whether two refusals share one row in the list, and so one line in the log: they have the same
-// identity, cluster, peer and reason.
+// same reports whether two refusals count as one row in the list of refused clients, and so as one line in the
+// log: their identity, cluster, peer and reason are equal.
 func same(r, o admin.RejectedClient) bool {
 	return r.Identity == o.Identity && r.Cluster == o.Cluster && r.Peer == o.Peer && r.Reason == o.Reason
 }
 
-// Refusals lists the clients that were refused lately, one row for each client and reason. It bounds memory and
-// log lines, because a refused Envoy connects again every second, and any client can connect. Any goroutine may
-// use it.
+// Refusals lists the clients that were refused lately, with one row for each client and reason. A refused Envoy
+// connects again every second, and any client can connect. So the list bounds how much memory and how many log
+// lines refusals need. Any goroutine may use it.
 type Refusals struct {
 	log   zerolog.Logger
 	count func(cause string)
@@ -47,8 +47,9 @@ const (
 	refusedMemory = 10 * time.Minute
 )
 
-// add adds a refusal to the list. If a row has the same identity, cluster, peer and reason, add counts the
-// refusal in that row. If the list is full, add drops the refusal. first is true only if add made a new row.
+// add adds a refusal to the list of refused clients. If a row already has the same identity, cluster, peer and
+// reason, add only counts the refusal in that row. If the list is full, the refusal gets no row. The result first
+// is true only if add made a new row.
 func (l *Refusals) add(r admin.RejectedClient, now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,8 +82,8 @@ func (l *Refusals) List(now time.Time) []admin.RejectedClient {
 	return append([]admin.RejectedClient{}, l.rows...)
 }
 
-// Refuse counts a refusal in the metric of its cause, adds it to the list and logs it: as a warning if it is a
-// new row, and at level debug otherwise.
+// Refuse counts a refusal in the metric with the label cause, adds the refusal to the list of refused clients,
+// and logs it. The log line is a warning if the list got a new row, and has level debug otherwise.
 func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 	l.count(cause)
 	level := zerolog.DebugLevel
@@ -97,8 +98,9 @@ func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 		Str("reason", r.Reason).Msg(words)
 }
 
-// refuseHandshake counts a connection whose handshake failed with err, and adds it to the list. A connection
-// that only ended or timed out is only counted: the client may have tested whether the port is open.
+// refuseHandshake counts a connection whose handshake failed with err, and adds the client to the list of refused
+// clients. If the connection only ended or timed out, it is counted but not listed, because the client may only
+// have tested whether the port is open.
 func (l *Refusals) refuseHandshake(from net.Addr, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 		l.count("handshake")

@@ -51,7 +51,8 @@ func NewTransport(options Options, log zerolog.Logger, refused *Refusals) *Trans
 	return &Transport{options: options, log: log, refused: refused}
 }
 
-// Keeper returns the keeper of the server's certificates, which reloads their files. It is nil without TLS.
+// Keeper returns the mtls.Keeper that keeps the server's certificates up to date with their files. It returns nil
+// without TLS.
 func (t *Transport) Keeper() *mtls.Keeper { return t.keeper }
 
 // OpenTLS reads the certificate files. It does nothing without TLS. It returns an error if the files cannot be
@@ -125,8 +126,8 @@ func (t *Transport) GRPCOptions() []grpc.ServerOption {
 	return append(options, grpc.Creds(namedHandshake{creds}))
 }
 
-// toldHandshake is gRPC credentials that call failed for each handshake that fails, with the client's address.
-// grpc itself does not report such handshakes.
+// toldHandshake wraps gRPC credentials. It calls the function failed, with the client's address, for each
+// handshake that fails. gRPC itself does not report failed handshakes.
 type toldHandshake struct {
 	credentials.TransportCredentials
 	failed func(net.Addr, error)
@@ -147,9 +148,9 @@ func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }
 
-// Identify returns the identity and the network address of the client of a call. Without TLS, the identity
-// depends on whether the client is on this host. With TLS, the identity is that of the client's certificate. It
-// is zero, and allows nothing, if the client or its certificate is not known.
+// Identify returns the identity and the network address of the client of a call. With TLS, the identity is that
+// of the client's certificate. Without TLS, the identity depends on whether the client is on this host. If the
+// client or its certificate is not known, the identity is zero, which allows no Gateway.
 func (t *Transport) Identify(ctx context.Context) (mtls.Identity, net.Addr) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

@@ -2,8 +2,9 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Answer records the ACK or NACK in a request, and returns the response that the request answers. It returns
-// nil if the request only subscribes, if its nonce is unknown, or if its type was never requested.
+// Answer records the ACK or NACK in a request, and returns the earlier Response to which the request is an
+// answer. It returns nil if the request only changes the subscription, if the nonce is unknown, or if the client
+// never requested the type.
 func (p *Plan) Answer(request *Request) *Response {
 	l, detail := p.ledgers[request.GetTypeUrl()], request.GetErrorDetail()
 	if l == nil || request.GetResponseNonce() == "" {
@@ -12,9 +13,9 @@ func (p *Plan) Answer(request *Request) *Response {
 	return p.book(l, request.GetResponseNonce(), plainWords(l.typ, detail.GetMessage()), detail != nil)
 }
 
-// book records Envoy's answer to the response with this nonce, and returns the response. l is the ledger of the
-// response's type. nack is true for a rejection, and words is Envoy's error. book returns nil if the nonce is
-// unknown.
+// book records Envoy's answer to the response with this nonce, and returns that response. l is the state of the
+// response's type. nack is true for a rejection, and words is Envoy's error. book returns nil if no unanswered
+// response has the nonce.
 func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	r := l.flight[nonce]
 	if r == nil {

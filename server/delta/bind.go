@@ -38,11 +38,10 @@ func (s *stream) Unbound() map[string]struct{} {
 }
 
 // rebind marks listeners to be sent again after Envoy could not bind their address, because Envoy tries to bind
-// only when it gets the listener again. The first wait is Options.BindRetry. It doubles with every failure, up
-// to maxBindRetry. A listener that has its older form back (OlderServed) is not retried. rebind also marks the
-// listeners in l.unmoved whose wait is over. It returns the time of the next retry or of the next end of a
-// wait; zero means that neither is planned. Each listener is sent alone, so that Envoy's error is about this
-// listener.
+// only when it gets a listener again. Each such listener is sent alone, so that Envoy's error is about it. The
+// wait doubles from Options.BindRetry to maxBindRetry. A listener that has its older form back (OlderServed) is
+// not sent again. rebind also marks the listeners in l.unmoved whose wait is over. It returns the time at which
+// the next wait ends; zero if none is planned.
 func (m *moves) rebind(now time.Time) time.Time {
 	l := m.ledgers[xds.ListenerType]
 	if l == nil {
@@ -68,8 +67,8 @@ func (m *moves) rebind(now time.Time) time.Time {
 	return next
 }
 
-// backoff returns the wait after a number of failures in a row. failures is at least 1; first is the wait after
-// the first failure. The result is at most maxBindRetry.
+// backoff returns the wait before the next retry. first is the wait after the first failure; each further
+// failure in a row doubles the wait, up to maxBindRetry. failures is the number of failures so far, at least 1.
 func backoff(first time.Duration, failures int) time.Duration {
 	wait := first
 	for i := 1; i < failures && wait < maxBindRetry; i++ {

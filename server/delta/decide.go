@@ -12,11 +12,11 @@ const (
 	removeLast        // send a removal after everything that may use the resource is gone
 )
 
-// decide compares what the stream's Envoy has under a name with e, the target's resource, and returns what to
-// send. e is nil if the target has no such resource. A version that the Envoy rejected is sent again only if
-// its retry is due. A version that the Envoy has is sent again only if the name is in l.force. decide forgets
-// the rejection of a version that the target no longer has. If ordered is false (Options.Unordered), the
-// removal of a resource that the Envoy has is not delayed to the end.
+// decide returns what to send for a name: it compares the version that the Envoy has with e, the target's
+// resource (nil if the target has none). A version that the Envoy rejected is sent again only if its retry is
+// due, and a version that the Envoy has only if the name is in l.force. decide forgets a rejection if the target
+// no longer has the rejected version. If ordered is false (Options.Unordered), a removal is sent at once instead
+// of last.
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)
@@ -50,10 +50,10 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	return nothing
 }
 
-// goesAlone reports whether a name needs a response of its own. It returns true if the name is in l.alone: it
-// was in a rejected response, or its failed bind is retried. It also returns true if the name replaces an
-// accepted RouteConfiguration, assignment, filter or secret: if one of several is bad, Envoy applies an
-// arbitrary part of them (docs/design/envoy.md#nacks). Of clusters and listeners, Envoy applies all good ones.
+// goesAlone reports whether the response with this name must have no other name. That is so if the name is in
+// l.alone, after a rejected response or for the retry of a failed bind. It is also so if the Envoy already has a
+// resource of this name, unless the resource is a cluster or listener: if one of several RouteConfigurations,
+// assignments, filters or secrets is bad, Envoy applies only some of them (docs/design/envoy.md#nacks).
 func (l *ledger) goesAlone(name string) bool {
 	if _, ok := l.alone[name]; ok {
 		return true

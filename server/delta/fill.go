@@ -8,10 +8,10 @@ const (
 	batchBytes = 1 << 20
 )
 
-// drain returns a response with removals of l's type that waited until nothing else was to be sent (l.gone), or
-// nil if there are none. A removal that was rejected in a response with other names is sent alone. If the first
-// removal is a filter that the target still has, drain returns what trim returns: the filter without its old
-// requirements, or nil.
+// drain returns a response with removals of l's type, nil if there are none. These removals (l.gone) waited
+// until nothing else was to be sent. A removal that was rejected together with other names is sent alone. If the
+// next removal is a JWT filter that the target still has, only old requirements are removed from the filter (see
+// trim): drain returns a response with the filter, or nil if the Envoy already has this form.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -31,11 +31,10 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill returns a response with names of l's type that are due (l.due): new resources, and removals that need
-// not wait. It returns nil if there is nothing to send. If a stream subscribes to all names of a type and there
-// are none, its first response is empty. Without this response, an Envoy without clusters would wait 15 s for
-// clusters before it requests listeners. fill sets p.tired if it stopped after fillSteps names without a
-// result.
+// fill returns a response with names of l's type that are due (l.due): new resources, and removals that need not
+// wait. It returns nil if there is nothing to send. The first response to a subscription to all names is sent
+// even if it is empty, because without it an Envoy without clusters waits 15 s before it requests listeners.
+// fill sets p.tired if it stopped after fillSteps names without a result.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
 	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name
@@ -104,9 +103,9 @@ func (p *Plan) fill(l *ledger) *Response {
 // fillSteps bounds how many names one call of fill compares, so that it does not delay other streams for long.
 const fillSteps = 4096
 
-// passes reports whether fill must skip a due name now: the stream does not subscribe to it, or the answer to
-// an earlier response with the name is pending. In the second case, the name is compared again after that
-// answer.
+// passes reports whether fill must skip a due name now. It returns true if the stream does not subscribe to the
+// name, or if Envoy has not answered an earlier response with the name. After that answer, fill looks at the
+// name again.
 func (l *ledger) passes(name string) bool {
 	if !l.wants(name) {
 		return true
@@ -118,10 +117,10 @@ func (l *ledger) passes(name string) bool {
 	return true
 }
 
-// follow makes sure that Envoy gets the endpoints of an updated cluster after the cluster, even if it has these
-// endpoints. An updated cluster becomes warm only with endpoints that arrive after it, and Envoy does not
+// follow marks the endpoints of an updated cluster to be sent after the cluster, even if the Envoy has these
+// endpoints. Envoy warms an updated cluster only with endpoints that arrive after the cluster, and does not
 // request them again (docs/design/envoy.md#changes-without-lost-requests, "Warming rules seen"). follow does
-// nothing for other types, for a cluster that the Envoy does not have yet, or if the Envoy does not subscribe
+// nothing for other types, for a cluster that the Envoy does not have yet, or if the stream does not subscribe
 // to the endpoints.
 func (s *stream) follow(l *ledger, name string) {
 	if l.typ != xds.ClusterType {

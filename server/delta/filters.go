@@ -17,9 +17,9 @@ import (
 //     the Envoy accepted all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// awaitsFilter reports whether the route table e must wait: a route in it needs a JWT filter that is due or
-// unanswered. It records the wait in l.unfiltered. e is the form of the table that would be sent, or nil. The
-// result is false for all other types.
+// awaitsFilter reports whether a route table must wait, because a JWT filter is due or unanswered and a route of
+// the table needs a requirement of that filter. It records the waiting table in l.unfiltered. e is the form of
+// the table that would be sent; nil if it is removed. The result is false for all other resource types.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
 	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
@@ -51,9 +51,9 @@ func (e *Entry) requires() bool {
 	return e.naming
 }
 
-// filtered reports whether route tables that name requirements may be sent: no filter is due or unanswered. If
-// an Envoy has not requested the filter although there are requirements, the result is false: the Envoy's
-// listeners do not have the filter, and the routes would be open.
+// filtered reports whether route tables that name JWT requirements may be sent: no JWT filter is due or
+// unanswered. It returns false for an Envoy that has not requested a filter although the target has
+// requirements: without the filter in its listeners, the routes would be open.
 func (s *stream) filtered() bool {
 	if l := s.ledgers[xds.FilterType]; l != nil {
 		return l.idle()
@@ -71,8 +71,9 @@ func (t *Target) requires() bool {
 	return false
 }
 
-// filter returns the form of the target's JWT filter that this stream's Envoy is sent. It lacks the
-// requirements that the Envoy rejects. It also has the old requirements that the Envoy's routes may still name.
+// filter returns the form of the target's JWT filter that this stream's Envoy is sent. The form lacks the
+// requirements that the Envoy rejects. The form keeps old requirements that the routes of this Envoy may still
+// name.
 func (ts *tables) filter(target *Entry) *Entry {
 	t := ts.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
@@ -82,8 +83,9 @@ func (ts *tables) filter(target *Entry) *Entry {
 	return t.ready
 }
 
-// clearChanged forgets that the Envoy rejected a requirement in t if the requirement has changed in the
-// target's filter, or is no longer in it. So the new form is sent.
+// clearChanged forgets that the Envoy rejected a requirement of a JWT filter, if the target's filter has another
+// form of the requirement, or no longer has it. The changed requirement is then sent. t is the state of the
+// filter.
 func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	if len(t.rejected) == 0 {
 		return
@@ -99,10 +101,10 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the JWT filter e without the rejected requirements. If before is not nil, the
-// form also has the requirements that only before has. Usually before is the filter that the Envoy has: its
-// routes may still name them. filterWith returns e if nothing differs. Streams that accepted the same older
-// filter, and rejected nothing, share the form.
+// filterWith returns a form of the JWT filter e without the rejected requirements. before is usually the filter
+// that the Envoy has, or nil: requirements that only before has are in the form, too, because the Envoy's routes
+// may still name them. filterWith returns e if nothing differs. Streams that accepted the same older filter and
+// rejected nothing share the form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -121,7 +123,8 @@ func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *
 	return made
 }
 
-// newFilter makes the result of filterWith. before may be nil.
+// newFilter makes a new form of the JWT filter e, for filterWith: without the rejected requirements, and with
+// the requirements that only the older filter (before, which may be nil) has.
 func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	made := &Entry{of: e, leftOut: map[xds.Part]bool{}}
 	var all []xds.Requirement
@@ -152,11 +155,10 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim removes old requirements from the Envoy's JWT filter, if the next removal of l is a filter that the
-// target still has. It takes the removal from l.gone, and returns a response with the filter's current
-// requirements, without rejected ones. The response is nil if the Envoy already has exactly these. part is true
-// in both cases. In any other case trim changes nothing and returns nil and false: the caller then removes
-// whole resources.
+// trim removes old requirements from the Envoy's JWT filter. It does so if the next removal of l (in l.gone)
+// names a filter that the target still has: it takes the removal from l.gone, and returns a response with the
+// filter's current requirements, or nil if the Envoy already has exactly these; part is then true. In any other
+// case, trim changes nothing and returns nil and false.
 func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
@@ -198,9 +200,9 @@ func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	}
 }
 
-// faults returns the requirements to blame for the rejection of the filter e. If the error names providers,
-// these are the requirements of these providers. If not, these are the requirements that are new or changed
-// compared with the filter before, which may be nil.
+// faults returns the requirements of the JWT filter e that are to blame for Envoy's rejection. If the error
+// (words) names JWT providers, these are the requirements that use them. Otherwise they are the requirements
+// that are new or changed compared with the previous filter (before, which may be nil).
 func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	all, held := xds.Requirements(e.Body), map[xds.Part]string{}
 	if before != nil {
@@ -219,9 +221,9 @@ func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	return slices.DeleteFunc(all, func(r xds.Requirement) bool { return held[r.Part] == string(r.Body) })
 }
 
-// join is called when the Gateways that have a filter of this name change; owners are these Gateways with their
-// filters. If there are several, it stores a filter with the requirements of all in t.joined, for t.Entry.
-// Otherwise it removes the stored one.
+// join is called when the set of Gateways that have a filter of this name changes. owners has these Gateways,
+// each with its own filter. If there are several, join stores in t.joined a filter with the requirements of all,
+// which t.Entry then returns. Otherwise it removes the stored filter.
 func (t *Target) join(name string, owners []owned) {
 	delete(t.joined, name)
 	if len(owners) < 2 {

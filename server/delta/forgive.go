@@ -2,9 +2,9 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Forgive forgets what the Envoy rejected, so that it is sent again. This covers three kinds of resource: route
-// tables and filters with rejected parts, route tables whose search found no bad part, and listeners that could
-// not move to another address. It reports whether it marked any resource to be sent again.
+// Forgive forgets what the Envoy rejected, so that the resources are sent again. It does this for route tables
+// and filters with rejected parts, for rejected route tables in which no bad part was found, and for listeners
+// that could not move to another address. It reports whether it marked any resource to be sent again.
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.moves.forgiveBinds()
 	for name, t := range p.states {
@@ -22,8 +22,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// forgiveBinds marks listeners to be sent again that could not move to another address and have their older
-// form back. It reports whether it marked any.
+// forgiveBinds marks listeners to be sent again that could not move to another address and that Envoy serves in
+// their older form. It reports whether it marked any.
 func (m *moves) forgiveBinds() (forgiven bool) {
 	l := m.ledgers[xds.ListenerType]
 	for name, w := range m.ways {

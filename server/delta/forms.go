@@ -14,9 +14,9 @@ import (
 )
 
 // forms caches the variants (forms) of one resource that are not sent to every Envoy, such as a route table
-// without its rejected parts. Usually many Envoys reject the same parts at the same time, so their streams
-// share a form. A form is made when a stream needs it, and freed with the last stream that uses it; a form for
-// an older release is never freed. forms has its own lock.
+// without its rejected parts. Many Envoys usually reject the same parts at the same time, so their streams share
+// a form. A form is made when a stream needs it, and freed with the last stream that uses it. Only a form for an
+// older release is never freed. A lock in forms guards the cache.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
@@ -29,8 +29,8 @@ type forms struct {
 	lacks map[xds.Release][]xds.Lack
 }
 
-// source returns the target's entry from which the form e was made (see forms). It returns e if e is not a
-// form.
+// source returns the target's entry from which e was made, if e is a variant of it: for example, the route table
+// without its rejected parts. Otherwise it returns e.
 func (e *Entry) source() *Entry {
 	for e.of != nil {
 		e = e.of
@@ -38,8 +38,8 @@ func (e *Entry) source() *Entry {
 	return e
 }
 
-// suspects is the list of the parts of a rejected route table among which the bad ones are searched (see
-// search), with the test tables that were made for the search.
+// suspects has the parts of a rejected route table that may be bad, and the test tables (probes) that a search
+// sends to find the bad ones (see search).
 type suspects struct {
 	table  string
 	before *Entry // the table that was accepted before; nil if none is known
@@ -62,8 +62,8 @@ func (e *Entry) suspects(before *Entry) *suspects {
 	return made
 }
 
-// newPieces returns the parts of a route table that are new or changed compared with an older table (before).
-// It returns all parts if before is nil, or if nothing is new.
+// newPieces returns the parts of a route table (now) that are new or changed compared with an older table
+// (before). It returns all parts of the table if before is nil, or if nothing is new.
 func newPieces(before, now *Entry) []xds.Piece {
 	all := xds.Pieces(now.Body)
 	known := map[xds.Part]string{}
@@ -84,8 +84,8 @@ func newPieces(before, now *Entry) []xds.Piece {
 	return fresh
 }
 
-// probe returns a test table (xds.Probe) with the parts s.pieces[from:to]. Streams share a probe while it is in
-// memory.
+// probe returns a test table (xds.Probe) with some of the suspected parts: s.pieces[from:to]. Streams share a
+// probe while it is in memory.
 func (s *suspects) probe(from, to int) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +99,9 @@ func (s *suspects) probe(from, to int) *Entry {
 	return made
 }
 
-// without returns the form of the route table e in which the faulty parts answer 500 or are left out (see
-// xds.Without). A part that has changed since it was found faulty stays. without returns e if nothing differs.
+// without returns a form of the route table e in which the faulty parts (routes or virtual hosts) answer 500 or
+// are left out, see xds.Without. A part that has changed since its fault was found stays as it is. without
+// returns e if nothing differs.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()
@@ -123,8 +124,8 @@ func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	return made
 }
 
-// keyOf returns a hash of a set of faulty parts. Sets with the same parts and faults have the same hash, the
-// key of forms.amended.
+// keyOf returns a hash of a set of faulty parts, as the key of forms.amended. Sets with the same parts and
+// faults have the same hash.
 func keyOf(faults map[xds.Part]xds.Fault) [sha256.Size]byte {
 	sum := sha256.New()
 	byName := func(a, b xds.Part) int {

@@ -19,13 +19,11 @@ type gate struct {
 	blocked time.Time
 }
 
-// until returns the time until which listeners and routes wait for clusters; zero if they may be sent now.
-// Envoy acknowledges clusters only after all of them are warm, which can take a minute if a resolver does not
-// answer. So nothing waits longer than Options.Wait, however often clusters change.
-//
-// A rejected cluster without an older form is waited for in the same way. If an edit fixes the cluster in time,
-// its routes are not sent too early. After that time, listeners and routes are sent anyway. Only the routes to
-// this cluster fail then, while a longer wait would delay all other edits.
+// until returns the time until which listeners and routes wait for the answer to clusters; zero if they may be
+// sent now. Envoy acknowledges clusters only after all of them are warm, which can take a minute if a resolver
+// does not answer. So listeners and routes never wait longer than Options.Wait, however often clusters change.
+// They also wait for a rejected cluster without an older form, as an edit may fix the cluster in time. After
+// Options.Wait they are sent anyway: then only the routes to this cluster fail.
 func (g *gate) until(now time.Time) time.Time {
 	last := g.unsettled()
 	if last.IsZero() || !slices.ContainsFunc(referringTypes(), g.due) {
@@ -46,10 +44,10 @@ func (g *gate) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled returns when the newest cluster was sent that listeners and routes wait for. They wait for clusters
-// without an answer that were sent after g.waived, and for those in g.barrier. unsettled returns zero if there
-// are none. A cluster that is being removed also counts if an edit needs it again, because it cannot be sent
-// before the answer.
+// unsettled returns when the newest cluster was sent for which listeners and routes still wait; zero if there is
+// none. They wait for unanswered clusters that were sent after g.waived, and for the rejected clusters in
+// g.barrier. A cluster whose removal is unanswered also counts if an edit needs the cluster again, because the
+// new form is sent only after the answer.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)
@@ -72,9 +70,9 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// updateBarrier is called after the answer to r, which has clusters. It removes from g.barrier the clusters
-// that Envoy can route to now. If Envoy rejected r (nack), it adds the other clusters of r, so that listeners
-// and routes wait for them, unless r was sent before g.waived.
+// updateBarrier is called after Envoy's answer to r, a response with clusters. It removes from g.barrier (the
+// clusters for which listeners and routes wait) the clusters of r to which Envoy can route now. After a
+// rejection (nack is true), it adds the other clusters of r. It does not add them if r was sent before g.waived.
 func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {
@@ -86,8 +84,8 @@ func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	}
 }
 
-// usable reports whether Envoy can route to a cluster: it accepted some form of the cluster, even an older one,
-// and the cluster does not have to be sent again alone.
+// usable reports whether Envoy can route to a cluster. It can if it accepted some form of the cluster, even an
+// older one, and if the cluster need not be sent again alone (l.alone).
 func (l *ledger) usable(name string) bool {
 	_, again := l.alone[name]
 	return l.held.has(name) && !again

@@ -11,8 +11,9 @@ import (
 // filters: it rejected their new form, or the old listeners drain. These listeners request route tables by
 // other names (ir.TableName). They get the current tables, but parts that need a missing filter answer 500.
 
-// entry returns the target's resource of a name, nil if there is none. If the name is that of a route table for
-// an earlier generation of listeners, entry returns the current table. For a later generation it returns nil.
+// entry returns the target's resource of a name, nil if there is none. A route table's name may have a number
+// for the listeners of an earlier gatefold (its generation). For such a name, entry returns the current table.
+// For the name of a later gatefold's table, it returns nil.
 func (s *stream) entry(typ, name string) *Entry {
 	e := s.target.Entry(typ, name)
 	if e != nil || typ != xds.RouteType {
@@ -25,8 +26,9 @@ func (s *stream) entry(typ, name string) *Entry {
 	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier is called when route tables of the target changed. For each of them, it marks the tables that are
-// made from it for listeners of earlier generations: the target does not contain these.
+// markEarlier marks route tables to be sent again to listeners that an earlier gatefold sent. These tables have
+// other names (generations), and the target does not contain them: they are made from its current tables. tables
+// are the current tables that changed.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
 		return
@@ -41,9 +43,9 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier makes the route table called name for listeners that an earlier gatefold sent, and stores it
-// to be sent (tableState.ready). It is made from the current table (target), without the parts that this Envoy
-// rejects or is too old for.
+// prepareEarlier makes the route table called name, which listeners use that an earlier gatefold sent, and
+// stores it to be sent (tableState.ready). The table is made from the current one (target), without the parts
+// that this Envoy rejects or is too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {
@@ -62,8 +64,8 @@ func (ts *tables) prepareEarlier(name string, target *Entry) {
 	t.ready, t.readyFor = form.without(faults).earlier(generation), target
 }
 
-// earlier returns the form of the route table e for listeners that an earlier gatefold sent (see entry): routes
-// that need a filter that these listeners do not have answer 500. Streams share the form.
+// earlier returns the form of the route table e for listeners that an earlier gatefold sent; generation says
+// which. A route that needs a filter that these listeners do not have answers 500. All streams share the form.
 func (e *Entry) earlier(generation int) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

@@ -40,7 +40,7 @@ type ledger struct {
 // keeps inFlight fast, because inFlight looks at each unanswered response.
 const maxFlight = 64
 
-// rejection is a version of a resource that Envoy rejected, and Envoy's error.
+// rejection is a version of a resource that Envoy rejected, with Envoy's error.
 type rejection struct {
 	version string
 	words   string
@@ -91,9 +91,8 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark makes name due: fill then compares the resource that the client has with that of the target. If an
-// answer about name is pending, it becomes due after the answer. mark does nothing if the client does not
-// subscribe to name.
+// mark makes a name due, if the client subscribes to the name: fill then compares the resource that the client
+// has with that of the target. If an answer about the name is pending, the name becomes due after that answer.
 func (l *ledger) mark(name string) {
 	switch {
 	case !l.wants(name):
@@ -115,10 +114,10 @@ func (l *ledger) markAll(names []string) {
 	}
 }
 
-// subscribe adds names to the subscription. If the client has the resource of a name, it is sent again, because
-// the client may have lost it (xDS protocol, "Subscribing to Resources"). A name in known is not sent again:
-// the client reports its version in this request. first is true for the first request of the type; the names in
-// known are then left to resume.
+// subscribe adds names to the subscription. A resource that the client already has is sent again, because the
+// client may have lost it (xDS protocol, "Subscribing to Resources"). The exception are the names in the
+// parameter known, whose versions the client reports in the same request: they are sent only if the version
+// differs. If first is true, it is the first request of the type, and resume looks at the known names.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -134,8 +133,9 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume records the resources that the Envoy has from an earlier stream, with their versions. names is sorted.
-// A resource whose version is that of the target is not compared again, except where Plan.holds needs it.
+// resume records the resources that the Envoy has from an earlier stream. names is sorted; versions has the
+// version of each name. A resource is not compared with the target again if the versions are equal, except a
+// listener, route table or filter, for which Plan.holds must be called.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -190,9 +190,9 @@ func (l *ledger) forgetUnwanted(name string) {
 	}
 }
 
-// touched yields the names that the client has, or was sent without an answer yet. With the rejected names,
-// these are all for which the ledger may have to forget something when the client no longer subscribes to all
-// names. It may yield a name twice.
+// touched yields the names that the client has, or was sent in a response that it has not answered. When a
+// subscription to all names ends, the ledger may have to forget these names and the rejected ones. touched may
+// yield a name twice.
 func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
 		if !yield(name) {
@@ -208,8 +208,8 @@ func (l *ledger) touched(yield func(string) bool) {
 	}
 }
 
-// forget removes all state of a name, except whether the client subscribes to it. The client no longer wants
-// the name, and drops its resource.
+// forget removes all state of a name, except whether the client subscribes to it. It is called if the client no
+// longer wants the name, or when the client drops the resource.
 func (l *ledger) forget(name string) {
 	if r := l.inFlight(name); r != nil {
 		r.forget(name)
@@ -244,7 +244,8 @@ func sortEntries(all []*Entry) {
 	slices.SortFunc(all, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// accept records the ACK of the response with this nonce.
+// accept records the ACK of the response with this nonce: the client has the resources of the response now, and
+// no longer has the removed ones.
 func (l *ledger) accept(nonce string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -270,12 +271,11 @@ func (l *ledger) accept(nonce string) {
 	}
 }
 
-// reject records the NACK of the response with this nonce; words is Envoy's error. If the response has a single
-// resource, that resource is bad. Of several resources, the ones that the error names are bad, and Envoy may
-// have applied any of the others. So the others are sent again one by one
-// (docs/design/reliability.md#findings). If the error names none, all are sent again. A bad version is not sent
-// again, except a listener's after a failed bind (see moves.rebind). A removal that was rejected alone counts
-// as done.
+// reject records the NACK of the response with this nonce; words is Envoy's error. Bad are the resources that
+// the error names, or the only resource of the response. A bad version is not sent again, except a listener's
+// after a failed bind (moves.rebind). The other resources are sent again one by one, because Envoy may have
+// applied any of them (docs/design/reliability.md#findings). If the error names no resource, all are sent again.
+// A removal that was rejected alone counts as done.
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -310,9 +310,9 @@ func (l *ledger) reject(nonce, words string) {
 	}
 }
 
-// answered records that the client answered one name of the response r. If the name was marked meanwhile (see
-// mark), it is due again. If the client unsubscribed from the name after r was sent, answered does nothing and
-// returns false.
+// answered records that the client answered one name of the response r. If the name was marked while the answer
+// was pending (see mark), it becomes due again. answered returns false, and changes nothing, if the client
+// unsubscribed from the name after r was sent.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false
@@ -325,11 +325,11 @@ func (l *ledger) answered(r *Response, name string) bool {
 	return true
 }
 
-// idle reports whether nothing of the type is left to send or to wait for: nothing except removals is due, and
-// no answer is pending.
+// idle reports whether the stream has finished with the type: no resource is due, and no answer is pending.
+// Removals that are still to be sent do not count.
 func (l *ledger) idle() bool { return l.nothingDue() && l.awaited == 0 }
 
-// nothingDue reports whether nothing except removals is due.
+// nothingDue reports whether no resource of the type is due. Removals do not count.
 func (l *ledger) nothingDue() bool {
 	return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0
 }
@@ -351,7 +351,7 @@ const nameUnit = 256
 // Weight returns how much an unknown name counts: 1, and 1 more for every 256 bytes.
 func Weight(name string) int { return 1 + len(name)/nameUnit }
 
-// know adds to l.unknown those of the names that the target t does not have.
+// know records in l.unknown which of the names the target t does not have.
 func (l *ledger) know(names []string, t *Target) {
 	for _, name := range names {
 		if t.Entry(l.typ, name) == nil {

@@ -35,14 +35,15 @@ type moves struct {
 	soon map[string]tries
 }
 
-// tries counts how often one version of a listener was sent again after Envoy could not bind its address,
-// because the address should be free soon.
+// tries counts how often one version of a listener was sent again after Envoy could not bind the address of the
+// listener. Only attempts for an address that should be free soon count.
 type tries struct {
 	version string
 	count   int
 }
 
-// way is the state of a listener that makes way: it gives up its address, for itself or for another listener.
+// way is the state of a listener that makes way: the listener gives up its address, so that its own new form or
+// another listener can bind the address.
 type way struct {
 	version string // the version of the new form
 	phase   phase
@@ -50,7 +51,7 @@ type way struct {
 	words   string // Envoy's error, if the new form could not be bound
 }
 
-// phase is how far a listener that makes way has come.
+// phase is how far a listener has come that gives up its address (see way).
 type phase int
 
 const (
@@ -87,7 +88,7 @@ func (e *Entry) binding() *xds.Binding {
 	return e.binds
 }
 
-// hold records e as the form of a listener that Envoy has; nil means that it has none.
+// hold records e as the form of a listener that Envoy has. If e is nil, Envoy has the listener no more.
 func (m *moves) hold(name string, e *Entry) {
 	if before := m.held[name]; before != nil {
 		for _, s := range before.binding().Sockets {
@@ -121,8 +122,9 @@ func drop(from map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
 	}
 }
 
-// holders returns the names of Envoy's listeners that conflict with the addresses of b, sorted. If b is
-// exclusive, an address also conflicts with all addresses (0.0.0.0 or "::") on its port.
+// holders returns the names of the listeners that Envoy has and whose sockets conflict with b (the addresses of
+// another listener), sorted. If b is exclusive, an address also conflicts with the wildcard address (0.0.0.0 or
+// "::") on the same port.
 func (m *moves) holders(b *xds.Binding) []string {
 	out := map[string]struct{}{}
 	for _, s := range b.Sockets {
@@ -170,8 +172,8 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	return e, wait
 }
 
-// form returns what is sent for a listener that makes way (see way): e, which is its new form, or the older
-// form. It returns nil if the listener is to be removed.
+// form returns what is sent for a listener that gives up its address (see way): its new form e, or its older
+// form. It returns nil if the listener is to be removed first.
 func (w *way) form(e *Entry) *Entry {
 	switch w.phase {
 	case leaves:
@@ -182,8 +184,8 @@ func (w *way) form(e *Entry) *Entry {
 	return e
 }
 
-// moving reports whether the listener e is going to be sent: Envoy does not have this version, and has not
-// rejected it for good.
+// moving reports whether the listener e is still to be sent. It returns false if Envoy already has this version,
+// or has rejected it and the version is not to be tried again.
 func (s *stream) moving(name string, e *Entry) bool {
 	l := s.ledgers[xds.ListenerType]
 	known, rejected := l.rejected.of[name]
@@ -191,10 +193,10 @@ func (s *stream) moving(name string, e *Entry) bool {
 	return !(held && version == e.Version) && (!rejected || known.again || known.version != e.Version)
 }
 
-// blockers returns the listeners that must leave an address before e can be sent. Each is served on an address
-// of e, and is going to leave the address. The listener blocks itself if the system does not allow its old and
-// its new form at once. A listener that is being removed is not in the result, because Envoy processes
-// responses in order, and the removals of a response first.
+// blockers returns the listeners that must leave an address before the listener e can be sent. Each is still
+// served on an address of e, and is going to leave it. If the system does not allow the old and the new form of
+// the listener at once, the result includes its own name. A listener whose removal was sent does not count,
+// because Envoy processes responses in order, and the removals of a response first.
 func (m *moves) blockers(name string, e *Entry) (out []string) {
 	for _, other := range m.holders(e.binding()) {
 		if other == name {
@@ -241,9 +243,9 @@ func (m *moves) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learn is called after Envoy's answer to r, which has listeners; nack is true for a rejection. It records
-// which listeners Envoy has now, starts the next phase of listeners that make way, and marks the listeners that
-// wait for other listeners. l has recorded the answer already.
+// learn is called after Envoy's answer to r, a response with listeners; nack is true for a rejection. The ledger
+// l has recorded the answer already. learn records which listeners Envoy has now. It starts the next phase of
+// listeners that give up their address (see way), and marks the listeners that wait for other listeners.
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -266,7 +268,7 @@ func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	l.look()
 }
 
-// look marks as due the listeners that wait for the answer to another listener, so that they are tried again.
+// look marks the listeners that wait for the answer to another listener as due, so that each is tried again.
 func (l *ledger) look() {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		if l.unmoved[name].IsZero() {
@@ -277,7 +279,7 @@ func (l *ledger) look() {
 }
 
 // retry marks as due the listeners that waited until a time (l.unmoved), if that time has come. It returns the
-// earliest time that others wait for; zero if there is none.
+// earliest time for which a listener still waits; zero if there is none.
 func (l *ledger) retry(now time.Time) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		switch until := l.unmoved[name]; {
@@ -292,8 +294,9 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 	return next
 }
 
-// arrived records that Envoy accepted the listener e. If e is the older form of a listener that made way (see
-// way), the new form counts as rejected. If it is the new form, the listener no longer makes way.
+// arrived records that Envoy accepted the listener e. A listener may have given up its address for a while (see
+// way). If e is the older form of such a listener, its new form counts as rejected. If e is the new form, the
+// move is complete.
 func (m *moves) arrived(l *ledger, e *Entry) {
 	delete(m.soon, e.Name)
 	w := m.ways[e.Name]
@@ -307,9 +310,10 @@ func (m *moves) arrived(l *ledger, e *Entry) {
 	}
 }
 
-// unbound is called after Envoy could not bind the address of the listener e; known is the rejection. In three
-// cases it forgets the rejection, so that the listener is sent again: its address should be free soon, it can
-// make way (see way), or it made way and gets its older form back.
+// unbound is called after Envoy could not bind the address of the listener e. The parameter known is Envoy's
+// rejection. unbound forgets the rejection, so that the listener is sent again, in four cases: the address
+// should be free soon; the listener can first be removed from its old address (see way); it gets its older form
+// back; or it was that older form that could not be bound, and the new form is tried again.
 func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil

@@ -10,9 +10,9 @@ import (
 // need such a filter answer 500. Otherwise Envoy would ignore the configuration of the missing filter. Each
 // form is made once for a release, and kept with the resource.
 
-// formFor returns the form of a listener or route table for Envoys of one release: without the optional
-// features, such as HTTP filters, that the release does not have. It returns e if nothing differs. Routes that
-// cannot work without such a feature are still in the form; lacks returns them.
+// formFor returns the form of a listener or route table for Envoys of one release: without optional features,
+// such as HTTP filters, that this release does not have. It returns e if nothing differs. Routes that cannot
+// work without such a feature stay in the form: the method lacks returns these.
 func (e *Entry) formFor(of xds.Release) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -35,8 +35,8 @@ func (e *Entry) formFor(of xds.Release) *Entry {
 	return made
 }
 
-// lacks returns the parts of a route table that Envoys of one release are too old for, each with the missing
-// feature.
+// lacks returns the parts of a route table (such as routes) that an Envoy of the release does not support, each
+// with the missing feature.
 func (e *Entry) lacks(of xds.Release) []xds.Lack {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -51,8 +51,9 @@ func (e *Entry) lacks(of xds.Release) []xds.Lack {
 	return made
 }
 
-// lacking returns the parts of a route table that this Envoy is too old for, except parts that are recorded
-// already. form is target.formFor(ts.release). lacking returns nil if Envoy's release has all features.
+// lacking returns the parts of a route table that this Envoy is too old for, as RejectedParts. It leaves out
+// parts that are recorded already. target is the target's table, and form is the same table for the Envoy's
+// release (target.formFor). lacking returns nil if Envoy's release has all features.
 func (ts *tables) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
 	if !ts.older {
 		return nil

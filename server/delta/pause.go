@@ -10,8 +10,8 @@ import "github.com/gatefold/gatefold/translate/xds"
 // pauseAfter is how many probes a search sends before it pauses. The count starts again after each pause.
 const pauseAfter = 256
 
-// pauses reports whether the search pauses now, so that the Envoy gets the edits of the newest target. It
-// returns false if that target was sent in a pause already.
+// pauses reports whether the search for bad parts pauses now, so that the Envoy gets the edits of the newest
+// route table (target). A search pauses after pauseAfter probes, unless it has paused for that table already.
 func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
@@ -43,8 +43,8 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the virtual hosts of a route table that the search has not finished: they still have a part
-// that it found bad or has not tested yet, unchanged.
+// unsettled returns the virtual hosts of a route table that the search has not finished. Such a host still has,
+// unchanged, a part that the search found bad or has not tested yet.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

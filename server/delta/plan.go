@@ -102,18 +102,20 @@ func New(target *Target, options Options) *Plan {
 	return p
 }
 
-// Known reports whether the target ever had a resource.
+// Known reports whether the target ever had a resource. Until then, no request is answered.
 func (s *stream) Known() bool { return s.target.known }
 
-// Withhold stops all sending if withheld is true, and resumes it if withheld is false. While nothing is sent,
-// the Envoy keeps what it has.
+// Withhold stops all sending if withheld is true, and resumes it if withheld is false. While sending is stopped,
+// the Envoy keeps the configuration that it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
-// Retarget replaces the target of the plan by another one, which must have the same resources.
+// Retarget makes the plan use another Target, which must have the same resources as the present one. Nothing is
+// sent.
 func (p *Plan) Retarget(same *Target) { p.target = same }
 
-// Mark records that the target's resources with these names changed, so that they are compared and sent. The
-// caller must not change names later. Mark reports whether the stream has requested the type.
+// Mark records that the resources with these names changed in the target. The plan then compares them with what
+// the Envoy has, and sends the differences. It keeps the slice: the caller must not change it later. Mark
+// reports whether the stream has requested the type.
 func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if l != nil {
@@ -128,9 +130,9 @@ func (p *Plan) Mark(typ string, names []string) bool {
 	return l != nil
 }
 
-// Next returns the next response, which the caller must send. If there is none, it returns nil and the time to
-// call Next again. The zero time means that nothing is due until an answer or an edit. Next also returns nil if
-// something else must be done first: see Waiting and Tired.
+// Next returns the next response, which the caller must send. If there is none, it returns nil and the time at
+// which to call Next again; the zero time means after the next answer or edit. Next also returns nil if the
+// caller must first call Prepare (see Waiting), or if Next stopped after much work (see Tired).
 func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	p.now, p.waiting = now, nil
 	if !p.target.known || p.withheld {
@@ -150,7 +152,8 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	return r, earlierNonZero(until, again)
 }
 
-// step returns what Next returns, without the retries of failed binds.
+// step does the work of Next, except the retries of failed binds: it returns the next response, or nil and the
+// time at which to try again; zero means after the next answer or edit.
 func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if p.options.Unordered {
 		return p.first(p.fill, Types()...), time.Time{}
@@ -171,13 +174,13 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	return p.removals(now)
 }
 
-// Tired reports whether Next should be called again at once: it compared many names and found no response yet.
-// Before that, the caller should let other streams proceed.
+// Tired reports whether Next stopped after much work without a response, and should be called again at once. The
+// caller should first let other streams proceed.
 func (p *Plan) Tired() bool { return p.tired }
 
-// first calls fill for each type, in order, until it returns a response, and records the response as sent. It
-// returns nil if there is none, or if p.tired is set. It skips types with maxFlight unanswered responses, and
-// in the state-of-the-world protocol those with any.
+// first calls fill for each of the types, in order, until fill returns a response, and records the response as
+// sent. It returns nil if there is none, or if p.tired is set. It skips a type with maxFlight unanswered
+// responses. In the state-of-the-world protocol it skips a type with any unanswered response.
 func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
@@ -198,18 +201,17 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// due reports whether a resource of a type must be sent, now or later (for example, after a wait). Removals do
-// not count.
+// due reports whether any resource of a type is still to be sent, now or after a wait. Removals do not count.
 func (s *stream) due(typ string) bool {
 	l := s.ledgers[typ]
 	return l != nil && !l.nothingDue()
 }
 
 // removals returns a response with removals. If there is none, it returns nil and the time to try again; zero
-// means after the next answer or edit. It waits until everything that was sent is answered. It also waits while
-// Envoy serves the older form of a listener, filter or route table whose new form it rejected, because that
-// form may use the removed resources. A stream that has not requested listeners or routes yet may have some
-// from an earlier stream. It gets Options.Wait to request them. Envoys without HTTP never request filters.
+// means after the next answer or edit. Removals wait until everything that was sent is answered. They also wait
+// while Envoy serves the older form of a listener, filter or route table whose new form it rejected: that form
+// may use the removed resources. A client that has not requested listeners or routes may have some from an
+// earlier stream: removals wait up to Options.Wait for the request. Envoys without HTTP never request filters.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {

@@ -2,21 +2,21 @@ package delta
 
 import "slices"
 
-// queue is an ordered set of names, followed by lists that other queues share. A shared list may repeat a name.
-// The set is a linked list with an index, so that every operation on one name takes constant time.
+// queue is an ordered set of names, followed by lists that are shared with other queues. A shared list may have
+// a name twice. The set is a linked list with an index, so that every operation on one name takes constant time.
 type queue struct {
 	in          map[string]*queued
 	first, last *queued
 	lists       [][]string
 }
 
-// queued is one name of a queue, as an element of a linked list.
+// queued is an element of the linked list that holds the names of a queue.
 type queued struct {
 	name         string
 	before, next *queued
 }
 
-// maxLists is the number of lists above which share merges some of them.
+// maxLists is how many lists a queue may have before share merges some of them.
 const maxLists = 16
 
 // push appends a name. It does nothing if the queue's own set has the name.
@@ -54,8 +54,8 @@ func (q *queue) share(names []string) {
 	q.lists = append(slices.Delete(q.lists, from, len(q.lists)), slices.Compact(all))
 }
 
-// own reports whether the queue's own set has a name. Then the first name is in it; otherwise it is in a shared
-// list.
+// own reports whether the queue's own set has any name. If it does, the first name of the queue is in that set;
+// otherwise the first name is in a shared list.
 func (q *queue) own() bool { return q.first != nil }
 
 // empty reports whether the queue has no name.

@@ -22,8 +22,8 @@ func newRejectedParts() rejectedParts {
 	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
 }
 
-// RejectedPart is a part of a route table or filter that is not sent to this stream's Envoy, because the Envoy
-// rejected it in this form or is too old for it.
+// RejectedPart is a part of a route table or filter, such as a route, that this stream's Envoy is not sent: the
+// Envoy rejected this version of the part, or is too old for it.
 type RejectedPart struct {
 	Table string
 	xds.Part
@@ -37,13 +37,13 @@ type RejectedPart struct {
 	quarantined bool
 }
 
-// Quarantined returns what Plan.Quarantine recorded: whether the part counts as a fault of its object, and not
-// of this Envoy.
+// Quarantined returns what Plan.Quarantine recorded: true if the part counts as a fault of its Gateway API
+// object, and not as a rejection by this Envoy.
 func (r *RejectedPart) Quarantined() bool { return r.quarantined }
 
-// Quarantine records whether a rejected part is in quarantine, because no connected Envoy accepts it. Then it
-// counts as a fault of its object, and is not a rejection of this stream (State, RejectedTables). A part that
-// the Envoy is too old for always counts as a fault of its object.
+// Quarantine records whether a rejected part is in quarantine, which means that no connected Envoy accepts the
+// part. A part in quarantine counts as a fault of its Gateway API object, and not as a rejection by this stream
+// (State, RejectedTables). A part that the Envoy is too old for always counts as a fault of its object.
 func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	if part.quarantined == quarantined || part.Lack != nil {
 		return
@@ -57,9 +57,9 @@ func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	}
 }
 
-// TakeRejected returns the parts that the Envoy has rejected since the last call. cleared are the parts that
-// are not rejected any more since then, because they changed, or because their route table or filter was
-// forgotten.
+// TakeRejected returns what changed since the last call. rejected are the parts that the Envoy has newly
+// rejected. cleared are the parts that no longer count as rejected, because they changed, or because the state
+// of their route table or filter was forgotten.
 func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
 	rejected, cleared = rp.newRejected, rp.cleared
 	rp.newRejected, rp.cleared = nil, nil
@@ -90,7 +90,8 @@ func (rp *rejectedParts) forgetTable(name string) {
 	}
 }
 
-// clearRejected removes a rejected part from the state of its table or filter, and adds it to rp.cleared.
+// clearRejected records that a part of a route table or filter no longer counts as rejected. It adds the part to
+// rp.cleared, for TakeRejected.
 func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
 	t := rp.states[name]
 	was := t.rejected[part]
@@ -103,8 +104,8 @@ func (rp *rejectedParts) clearRejected(name string, part xds.Part) {
 	}
 }
 
-// noteRejected records a rejected part in the state of its table or filter (part.in). It replaces an earlier
-// record of the same part.
+// noteRejected records a rejected part in the state of the route table or filter that has the part (part.in). An
+// earlier record of the same part is replaced.
 func (rp *rejectedParts) noteRejected(part *RejectedPart) {
 	if part.in.rejected[part.Part] != nil {
 		rp.clearRejected(part.Table, part.Part)

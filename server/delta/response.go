@@ -59,17 +59,17 @@ func NewEntry(r *xds.Resource) *Entry {
 // size returns the number of encoded bytes.
 func (e *Entry) size() int { return len(e.head) + len(e.Body) }
 
-// appendText appends a field with a text to an encoded message.
+// appendText appends a text field to the encoded message in the parameter to, and returns the longer message.
 func appendText(to []byte, field protowire.Number, text string) []byte {
 	return protowire.AppendString(appendTag(to, field), text)
 }
 
-// appendTag appends the tag of a field that has a length.
+// appendTag appends the tag of a length-delimited field to the encoded message in the parameter to.
 func appendTag(to []byte, field protowire.Number) []byte {
 	return protowire.AppendTag(to, field, protowire.BytesType)
 }
 
-// appendLength appends a length.
+// appendLength appends the length of a field to the encoded message in the parameter to.
 func appendLength(to []byte, length int) []byte {
 	return protowire.AppendVarint(to, uint64(length))
 }
@@ -94,7 +94,7 @@ type Response struct {
 	version string
 }
 
-// Names returns the number of names in the response.
+// Names returns how many names the response sets or removes.
 func (r *Response) Names() int { return len(r.Set) + len(r.Removed) }
 
 // all yields the names in the response.
@@ -111,8 +111,8 @@ func (r *Response) all(yield func(string) bool) {
 	}
 }
 
-// holds reports whether the response contains name, and the client has not unsubscribed from name since. The
-// response must have been sent, because it is sorted then.
+// holds reports whether the response contains a name from which the client has not unsubscribed since. The
+// response must have been sent, because its names are sorted only then.
 func (r *Response) holds(name string) bool {
 	_, is := findEntry(r.Set, name)
 	if !is && len(r.Removed) > 0 {

@@ -14,7 +14,8 @@ type roll struct {
 	names    []string          // sorted
 }
 
-// rollAndChanges is the newest roll of a type in a target, and the names that changed since.
+// rollAndChanges is the newest roll of a type in a target, with the names whose resources changed since the roll
+// was made.
 type rollAndChanges struct {
 	*roll
 	since map[string]struct{}
@@ -23,8 +24,8 @@ type rollAndChanges struct {
 // bulk is how many names a list must have to be kept as a whole, instead of name by name.
 const bulk = 64
 
-// slack returns how many names may differ from the roll r, in a target or an overlay, before a newer roll
-// replaces it. It is large enough that new rolls add little to the cost of each change.
+// slack returns how many names of a target or an overlay may differ from the roll r before a newer roll is used
+// instead. The result is large enough that making rolls adds little to the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
 // newestRoll returns the newest roll of a type. It makes one if there is none.
@@ -41,8 +42,9 @@ func (t *Target) newestRoll(typ string) rollAndChanges {
 	return t.rolls[typ]
 }
 
-// outdate records that the resource of a name changed since the newest roll of its type. After too many changes
-// (slack), it drops the roll, and the next call of newestRoll makes another.
+// outdate records that the resource of a name changed since the newest roll (the shared set of names and
+// versions) of its type was made. After more changes than slack allows, it drops the roll, and the next call of
+// newestRoll makes a new one.
 func (t *Target) outdate(typ, name string) {
 	r, ok := t.rolls[typ]
 	if !ok {
@@ -79,8 +81,8 @@ func (o *overlay) get(name string) (version string, ok bool) {
 	return o.under(name)
 }
 
-// under returns a name's version in base and runs, which own and removed override. ok is false if neither has
-// the name.
+// under returns the version that a name has in the shared data of the overlay (base and runs), without regard to
+// the overlay's own changes (own and removed). ok is false if the shared data does not have the name.
 func (o *overlay) under(name string) (version string, ok bool) {
 	for _, run := range slices.Backward(o.runs) {
 		if at, found := findEntry(run, name); found {
@@ -123,8 +125,8 @@ func (o *overlay) set(name, version string) {
 	o.own[name] = version
 }
 
-// take adds the names and versions of a list that is sorted by name. The caller must not change the list
-// afterwards.
+// take adds the names and versions of a sorted list (run). The overlay may keep the list, so that the caller
+// must not change it afterwards.
 func (o *overlay) take(run []*Entry) {
 	if len(run) < bulk {
 		for _, e := range run {
@@ -189,8 +191,8 @@ func (o *overlay) all(yield func(name, version string) bool) {
 	}
 }
 
-// unshared returns how much memory the overlay does not share, as a number of names. A name in several lists
-// counts several times.
+// unshared returns the memory that the overlay does not share with other streams, as a number of names. A name
+// in several lists counts several times.
 func (o *overlay) unshared() int {
 	count := len(o.own) + len(o.removed)
 	for _, run := range o.runs {
@@ -199,9 +201,10 @@ func (o *overlay) unshared() int {
 	return count
 }
 
-// due returns the target's newest roll of a type if the overlay should be rebased on that roll; nil otherwise.
-// It should be rebased if the unshared names have doubled since the last time, and increased by the slack of
-// the roll. So the whole overlay is read once for each doubling.
+// due returns the roll (shared set of names) on which the overlay should be based anew to save memory; nil if it
+// should stay as it is. The roll is the target's newest one of the type. It is time if the overlay's unshared
+// names have doubled since the last time, and have grown by more than the slack of the roll. So the whole
+// overlay is read only once for each doubling.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if unshared := o.unshared(); !t.known || unshared < o.unsharedBefore+max(bulk, o.unsharedBefore) {
 		return nil
@@ -212,8 +215,8 @@ func (o *overlay) due(t *Target, typ string) *roll {
 	return nil
 }
 
-// onto returns an overlay with the same names and versions that is based on another roll. If that does not save
-// memory, it returns the result of folded. It does not change o.
+// onto returns an overlay with the same names and versions as o, but stored as the differences from another roll
+// (the parameter on). If that does not save memory, it returns the result of folded. It does not change o.
 func (o *overlay) onto(on *roll) overlay {
 	laid := overlay{base: on, size: o.size, bare: o.bare}
 	shared := 0
@@ -250,8 +253,8 @@ func (o *overlay) onto(on *roll) overlay {
 // maxRuns bounds how many lists an overlay keeps, because a look-up of a name searches each of them.
 const maxRuns = 64
 
-// folded returns a copy of the overlay. If there are more than maxRuns lists, the copy has them merged into one
-// map.
+// folded returns a copy of the overlay. If the overlay has more than maxRuns lists, the copy has one map instead
+// of these lists.
 func (o *overlay) folded() overlay {
 	out := *o
 	if len(o.runs) <= maxRuns {

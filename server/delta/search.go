@@ -40,8 +40,8 @@ func (s *search) begin(among *suspects) {
 	s.suspects, s.bad, s.step = among, len(among.pieces), 1
 }
 
-// window returns which parts the next probe (a test table) has: pieces[from:to]. The first probe has no parts:
-// it tests whether the client checks tables like Envoy.
+// window returns which of the suspected parts the next probe (a test table) has: pieces[from:to]. The first
+// probe has none of them: it tests whether the client checks tables like Envoy.
 func (s *search) window() (from, to int) {
 	if !s.mark {
 		return 0, 0
@@ -53,10 +53,10 @@ func (s *search) window() (from, to int) {
 	return s.from, min(s.from+size, len(s.pieces))
 }
 
-// answer records Envoy's error (words) about the last probe, the test table with the parts of window. If the
-// error has xds.ProbeMark, all of these parts are good. Otherwise at least one is bad; if there is only one,
-// answer adds it to s.found. s.over is set when all parts are known, or if the client does not check tables
-// like Envoy.
+// answer records Envoy's error (words) about the last probe, which is a test table with the parts that window
+// returned. If the error has xds.ProbeMark, all of these parts are good. Otherwise at least one is bad; if there
+// is only one, answer adds it to s.found. answer sets s.over when every part is known to be good or bad, or if
+// the client does not check tables like Envoy.
 func (s *search) answer(words string) {
 	s.probes++
 	from, to := s.window()

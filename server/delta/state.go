@@ -34,8 +34,9 @@ func (rp *rejectedParts) countRejected() (count int) {
 	return count
 }
 
-// Stamp shows cheaply whether something changed: it differs after the target, or a result of Rejections,
-// RejectedTables or Unbound, has changed. Only Stamps of the same plan may be compared.
+// Stamp shows without much work whether a plan changed. Two Stamps of the same plan are equal if neither the
+// target nor a result of Rejections, RejectedTables or Unbound has changed between them. Stamps of different
+// plans must not be compared.
 type Stamp struct {
 	target, rejections, findings uint64
 	parts                        int
@@ -103,8 +104,8 @@ func (s *stream) Held(typ, name string) (version string, ok bool) {
 	return l.held.get(name)
 }
 
-// Unknown returns how many names the client requested or has, although the target did not have them at that
-// time. Each name counts by its Weight.
+// Unknown returns how many unknown names the stream has: names that the client requested, or reported that it
+// has, and that the target did not have at that time. A long name counts more than once (see Weight).
 func (s *stream) Unknown() (weight int) {
 	for _, l := range s.ledgers {
 		weight += l.unknownWeight

@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Step is a part of work that may take long. A caller that guards the state with a lock needs the lock only
-// during each Book, and can unlock between two steps. Between the steps, the work reads only data that no other
-// goroutine changes.
+// Step is a part of work that may take long. A caller that guards the plan with a lock must hold the lock only
+// while it calls Book, and can release the lock between two steps. Outside of Book, the work reads only data
+// that no other goroutine changes.
 type Step struct {
 	// Book does the step. It is called once, before the next step is requested.
 	Book func()
@@ -22,7 +22,8 @@ type Step struct {
 // more than one step.
 const stepNames = 1000
 
-// asking is one request, as Subscribe applies it to the ledger of its type.
+// asking is one request for a resource type, in the form in which Subscribe applies it to the state of that type
+// (ledger).
 type asking struct {
 	*ledger
 	plan  *Plan
@@ -58,8 +59,9 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	}
 }
 
-// reads converts a request to an asking, with a new ledger if it is the first request of its type. It removes
-// Wildcard from the request's lists of names.
+// reads converts a request to an asking. It makes the ledger (the state of a type) if it is the first request of
+// the type. It removes Wildcard from the request's lists of names, and records it in fields of the asking
+// instead.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
 		ledger: p.ledgers[request.GetTypeUrl()], plan: p, told: request.GetInitialResourceVersions(),
@@ -76,10 +78,10 @@ func (p *Plan) reads(request *Request) *asking {
 	return a
 }
 
-// recall replaces the versions in a.told for a client of the state-of-the-world protocol, which sends one
-// version for the whole type. If the target still has that version, a.told gets the version of each requested
-// name. Otherwise a.told is empty (see Plan.recall). In the incremental protocol recall does nothing. It
-// returns false if yield returned false.
+// recall sets a.told, the versions that the client has, for the state-of-the-world protocol, where a client
+// reports one version for the whole type. If the target still has that version, a.told gets the version of each
+// requested name; otherwise a.told becomes empty (see Plan.recall). In the incremental protocol, recall does
+// nothing. It returns false if yield returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true
@@ -97,8 +99,8 @@ func (a *asking) recall(yield func(Step) bool) bool {
 	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
 }
 
-// inSteps calls book with all names, in one step for every stepNames names. It returns false if yield returned
-// false; then the names of the later steps are left out.
+// inSteps calls the function book with all names, at most stepNames of them in one step. It returns false if
+// yield returned false; then book is not called for the rest.
 func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]string)) bool {
 	for part := range slices.Chunk(names, stepNames) {
 		step := Step{Book: func() { book(part) }}
@@ -121,8 +123,8 @@ func (a *asking) add(yield func(Step) bool) bool {
 	})
 }
 
-// remove ends the subscription to the names in a.unsubscribe, and that to all names if a.none is true. It
-// returns false if yield returned false.
+// remove ends the subscription to the names in a.unsubscribe. If a.none is true, it also ends the subscription
+// to all names. It returns false if yield returned false.
 func (a *asking) remove(yield func(Step) bool) bool {
 	removed := a.inSteps(yield, a.unsubscribe, func(names []string) {
 		a.ledger.unsubscribe(names)
@@ -136,8 +138,8 @@ func (a *asking) remove(yield func(Step) bool) bool {
 	return removed && (!a.none || a.endWildcard(yield))
 }
 
-// endWildcard ends the subscription to all names. It forgets the state of names to which the client does not
-// subscribe by name. It returns false if yield returned false.
+// endWildcard ends the subscription to all names. The stream forgets the state of each name to which the client
+// does not subscribe by name. endWildcard returns false if yield returned false.
 func (a *asking) endWildcard(yield func(Step) bool) bool {
 	var touched []string
 	ended := yield(Step{Book: func() {
@@ -154,8 +156,8 @@ func (a *asking) endWildcard(yield func(Step) bool) bool {
 	})
 }
 
-// resume records what the Envoy has from an earlier stream, if the request is the first of its type. It returns
-// false if yield returned false.
+// resume records the resources that the Envoy has from an earlier stream. It does nothing unless the request is
+// the first of its type. It returns false if yield returned false.
 func (a *asking) resume(yield func(Step) bool) bool {
 	if !a.first {
 		return true
@@ -165,16 +167,17 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay that Compact rebuilds, to save memory. If the field on is not nil, the overlay is
-// rebased on that roll. If it is nil, the overlay's lists are merged.
+// laying is an overlay (a map of names to versions) that Compact rebuilds, to save memory. If the field named on
+// is not nil, the overlay is stored anew as the differences from that roll. If it is nil, the overlay's lists
+// are merged.
 type laying struct {
 	overlay *overlay
 	on      *roll
 }
 
-// Compact reduces the memory that the plan uses for names, in steps. It rebuilds an overlay after its unshared
-// names have doubled (see overlay.due), or if it has more than maxRuns lists. Between two steps, it reads all
-// names of these overlays.
+// Compact reduces the memory that the plan uses for names, in steps. It rebuilds each overlay (a map of names to
+// versions) whose unshared names have doubled (see overlay.due), or that has more than maxRuns lists. It reads
+// these overlays outside of Book, so that nothing may change them until the last step.
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying
@@ -202,8 +205,8 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns the overlays of a ledger that Compact should rebuild now. It returns nil while names are due
-// or unanswered, unless l.held has more than maxRuns lists.
+// layings returns the overlays of the ledger that Compact should rebuild now. While names are due or a response
+// is unanswered, it returns nil, unless l.held has more than maxRuns lists.
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

@@ -28,7 +28,7 @@ type tables struct {
 	waiting []string
 }
 
-// Waiting reports whether Prepare must be called before everything that is due can be sent.
+// Waiting reports whether a due route table cannot be sent before the caller has called Prepare.
 func (ts *tables) Waiting() bool { return len(ts.waiting) > 0 }
 
 // tableState is the state of one route table or filter on a stream. Only the stream's own goroutine changes it.
@@ -50,22 +50,22 @@ type tableState struct {
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
 
-// Accepted reports whether the Envoy accepted the target's form of a route table or filter, and part was not
-// left out of it.
+// Accepted reports whether the Envoy accepted the current version of a route table or filter, and the given part
+// (such as a route) was not left out of what it accepted.
 func (ts *tables) Accepted(table string, part xds.Part) bool {
 	t := ts.states[table]
 	return t != nil && t.accepted != nil && t.accepted.source() == ts.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
 }
 
-// ForgetTables removes the state of all route tables and filters. The next call of TakeRejected returns their
-// rejected parts as cleared.
+// ForgetTables removes the state of all route tables and filters. Their rejected parts no longer count as
+// rejected: the next call of TakeRejected returns them as cleared.
 func (ts *tables) ForgetTables() {
 	for name := range ts.states {
 		ts.forgetTable(name)
 	}
 }
 
-// tableOf returns the state of a route table or filter. It adds a new state if there is none.
+// tableOf returns the state of a route table or filter on this stream. If there is none, it adds an empty state.
 func (ts *tables) tableOf(typ, name string) *tableState {
 	t := ts.states[name]
 	if t == nil {
@@ -75,10 +75,10 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 	return t
 }
 
-// shape returns what this stream's Envoy is sent for the target's resource e: e itself, or a form of it, for
-// example without the parts that the Envoy rejects. shaped is nil if the resource is removed. wait is true if
-// nothing can be sent yet: Prepare must make the form of a route table first, or another listener must leave an
-// address.
+// shape returns what this stream's Envoy is sent for the target's resource e: e itself, or a variant of it, for
+// example without the parts that the Envoy rejects. shaped is nil if the resource is to be removed. wait is true
+// if nothing can be sent yet, because Prepare must make the variant of a route table first, or another listener
+// must leave an address.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
 	switch {
@@ -101,8 +101,8 @@ func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	return p.readyTable(name, e)
 }
 
-// readyTable returns the form of the route table e that Prepare made for this Envoy. If Prepare has not made it
-// yet, shaped is nil, wait is true, and the table is added to ts.waiting.
+// readyTable returns the variant of the route table e that Prepare made for this Envoy. If Prepare must make it
+// first, shaped is nil, wait is true, and the table is added to ts.waiting.
 func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	if t := ts.tableOf(xds.RouteType, name); t.ready != nil && (t.search != nil || t.readyFor == e) {
 		return t.ready, false
@@ -111,15 +111,16 @@ func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	return nil, true
 }
 
-// probes reports whether the form of a route table that is sent next is a probe (xds.Probe).
+// probes reports whether the next form of the route table that is sent is a probe, which is a test table of the
+// search for bad parts (xds.Probe).
 func (ts *tables) probes(typ, name string) bool {
 	t := ts.states[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
-// holds is called if nothing needs to be sent for the resource e. If the Envoy has the version of e, holds
-// records e as its accepted form, for moves and searches. It does so only for listeners, route tables and
-// filters. e may be nil.
+// holds is called if nothing needs to be sent for the resource e, which may be nil. If the Envoy has the version
+// of e, holds records e as the form that the Envoy accepted: of a listener for moves, and of a route table or
+// filter for searches. It does nothing for other types.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -135,9 +136,9 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 }
 
 // learn records the answer to r, if r has route tables or filters. nack is true for a rejection, and words is
-// Envoy's error. After an ACK it stores the accepted form. If an Envoy rejected a route table in a response of
-// its own, learn starts or continues the search for its bad parts, and marks the table to be sent again in
-// another form. The cost does not depend on the size of a table.
+// Envoy's error. After an ACK, learn stores the accepted form. If Envoy rejected a route table that was alone in
+// r, learn starts or continues the search for its bad parts, and marks the table to be sent again in another
+// form. The cost does not depend on the size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)
@@ -174,7 +175,7 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 }
 
 // accepts records that the Envoy accepted the route table e. If probe is true, e is a test table that every
-// Envoy rejects: then the client is no Envoy, and there are no searches on this stream any more.
+// Envoy rejects. The client is then no Envoy, and no searches take place on this stream any more.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -188,8 +189,9 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes the forms of the route tables that cannot be sent without them (Waiting), in steps. hints
-// returns the parts of a table that other Envoys rejected. Prepare calls hints only within a step.
+// Prepare makes, in steps, the forms of route tables without which these tables cannot be sent (see Waiting).
+// The function hints returns the parts of a table that other Envoys rejected. Prepare calls hints only within
+// Step.Book.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {
@@ -201,8 +203,9 @@ func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.
 	}
 }
 
-// prepare stores in t.ready the form of a route table that is sent next. It returns false if yield returned
-// false.
+// prepare makes the form of a route table that is sent next, and stores it in the table's state
+// (tableState.ready). The function hints returns the parts of the table that other Envoys rejected. prepare
+// returns false if yield returned false.
 func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
 	t := ts.states[name]
 	var target *Entry
@@ -240,9 +243,9 @@ func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string)
 	return true
 }
 
-// amend stores in t.ready the form of the target's route table that the Envoy is sent: without the parts that
-// it rejects or is too old for. It forgets rejected parts that changed in the target. It returns false if yield
-// returned false.
+// amend stores in t.ready the form of a route table (target) that the Envoy is sent: without the parts that the
+// Envoy rejects or is too old for. If a rejected part has changed in the target, it no longer counts as
+// rejected. amend returns false if yield returned false.
 func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if ts.older {
@@ -271,8 +274,9 @@ func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// conclude ends the search in a route table, if there is one, and records the parts that it found as rejected.
-// If it found none, the whole table is rejected. It returns false if yield returned false.
+// conclude ends the search for bad parts of a route table, if there is one, and records the bad parts that were
+// found as rejected. If none was found, the whole table counts as rejected. It returns false if yield returned
+// false.
 func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	t := ts.states[name]
 	if t.search == nil {
@@ -293,7 +297,7 @@ func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	}})
 }
 
-// note records parts as rejected, in steps. It returns false if yield returned false.
+// note records the given parts as rejected, in steps. It returns false if yield returned false.
 func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	for some := range slices.Chunk(parts, stepNames) {
 		goesOn := yield(Step{Book: func() {
@@ -308,9 +312,9 @@ func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// badParts returns the parts that the search in a route table found to be bad, in order. If such a part already
-// answers 500 in the table, Envoy rejects its match: the result then has Fault.Match, so that the part is left
-// out.
+// badParts returns the parts of a route table that the search found to be bad, in order. A bad part is replaced
+// by one that answers 500. If that replacement is what Envoy rejects, its match is bad: the result then has
+// Fault.Match, so that the part is left out. name is the name of the table.
 func (t *tableState) badParts(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {

@@ -20,9 +20,9 @@ type Target struct {
 	joined    map[string]*Entry             // by name: filters of several Gateways, with all requirements
 }
 
-// owned is the form of a resource that one Gateway has. In a target of all Gateways, several Gateways may have
-// a resource of the same name, such as a shared cluster. Then the form of the first Gateway by name is sent.
-// For filters, the union is sent.
+// owned is one Gateway's form of a resource. In a target of all Gateways, several Gateways may have a resource
+// of the same name, such as a shared cluster. Then the form of the first Gateway by name is sent. Filters are
+// the exception: a filter with the requirements of all these Gateways is sent.
 type owned struct {
 	gateway string
 	*Entry
@@ -34,12 +34,14 @@ type Update struct {
 	Entry               *Entry // nil if the Gateway no longer has the resource
 }
 
-// NewTarget returns a target without resources, which is not known yet.
+// NewTarget returns a target without resources. Until its first resource, the target is not known (see Known),
+// and no request is answered.
 func NewTarget() *Target {
 	return &Target{resources: map[string]map[string][]owned{}, rolls: map[string]rollAndChanges{}, joined: map[string]*Entry{}}
 }
 
-// Put applies one update. The caller must call Plan.Mark for each plan of the target afterwards.
+// Put sets or removes one resource of a Gateway. The caller must then call Plan.Mark for each plan of the
+// target.
 func (t *Target) Put(u Update) {
 	names := t.resources[u.Type]
 	if names == nil {
@@ -72,8 +74,8 @@ func (t *Target) Put(u Update) {
 	t.outdate(u.Type, u.Name)
 }
 
-// Clone returns a target with the same resources, which both share. Later calls of Put change only one of the
-// two targets. The cost grows with the number of names.
+// Clone returns a copy of the target. The resources themselves are shared, but a later Put changes only the
+// target on which it is called. The cost grows with the number of names.
 func (t *Target) Clone() *Target {
 	c := &Target{known: t.known, resources: make(map[string]map[string][]owned, len(t.resources)), rolls: map[string]rollAndChanges{}, edits: t.edits, joined: maps.Clone(t.joined)}
 	for typ, names := range t.resources {
@@ -82,7 +84,8 @@ func (t *Target) Clone() *Target {
 	return c
 }
 
-// Form returns a Gateway's own form of a resource, nil if the Gateway does not have it.
+// Form returns the form of a resource that the given Gateway has, or nil if that Gateway does not have the
+// resource.
 func (t *Target) Form(gateway, typ, name string) *Entry {
 	for _, o := range t.resources[typ][name] {
 		if o.gateway == gateway {
@@ -92,10 +95,10 @@ func (t *Target) Form(gateway, typ, name string) *Entry {
 	return nil
 }
 
-// Known reports whether the target ever had a resource.
+// Known reports whether the target ever had a resource. Until then, no request is answered.
 func (t *Target) Known() bool { return t.known }
 
-// Entry returns the resource that is sent, nil if there is none.
+// Entry returns the resource of this type and name that Envoys should get; nil if there is none.
 func (t *Target) Entry(typ, name string) *Entry {
 	if owners := t.resources[typ][name]; len(owners) > 0 {
 		if typ == xds.FilterType && len(owners) > 1 {
@@ -106,7 +109,7 @@ func (t *Target) Entry(typ, name string) *Entry {
 	return nil
 }
 
-// Owners yields the Gateways that have a resource of this name, sorted.
+// Owners yields the Gateways that have a resource of this type and name, sorted.
 func (t *Target) Owners(typ, name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, o := range t.resources[typ][name] {
@@ -117,7 +120,7 @@ func (t *Target) Owners(typ, name string) iter.Seq[string] {
 	}
 }
 
-// Owns reports whether gateway has a resource of this name.
+// Owns reports whether the Gateway has a resource of this type and name.
 func (t *Target) Owns(gateway, typ, name string) bool {
 	return slices.ContainsFunc(t.resources[typ][name], func(o owned) bool { return o.gateway == gateway })
 }
@@ -125,7 +128,7 @@ func (t *Target) Owns(gateway, typ, name string) bool {
 // Names yields the names of all resources of a type, in no order.
 func (t *Target) Names(typ string) iter.Seq[string] { return maps.Keys(t.resources[typ]) }
 
-// Resources yields all resources that are sent, of all types, in no order.
+// Resources yields all resources that Envoys should get, of all types, in no order.
 func (t *Target) Resources() iter.Seq[*xds.Resource] {
 	return func(yield func(*xds.Resource) bool) {
 		for typ, names := range t.resources {
@@ -150,8 +153,8 @@ func (t *Target) Size() int {
 	return size
 }
 
-// intern returns the same names, each as the target's own string if the target has a resource of that name. So
-// the memory of the request that has names can be freed.
+// intern returns the same names. If the target has a resource of a name, the result has the target's string
+// instead of the caller's, so that the memory of the decoded request can be freed.
 func (t *Target) intern(typ string, names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {

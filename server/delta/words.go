@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blames reports whether Envoy's error (words) says that the cluster or listener of this name is bad: "Error
-// adding/updating cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
+// blames reports whether Envoy's error (words) names this cluster or listener as bad. Such an error looks like
+// "Error adding/updating cluster(s) a: why, b: why" (docs/design/envoy.md#nacks).
 func blames(words, name string) bool {
 	if !strings.HasPrefix(words, "Error adding/updating ") {
 		return false
@@ -34,8 +34,9 @@ const keyMark = "credential key:"
 // redacted replaces text that may contain secrets.
 const redacted = "[redacted]"
 
-// plainWords returns the useful part of Envoy's error, without the content of secrets. It has about maxWords
-// bytes at most. An error about a secret that is long or contains PEM data becomes redacted as a whole.
+// plainWords returns the useful part of Envoy's error (words), without the content of secrets, in at most about
+// maxWords bytes. If the error contains constraintMark, only the text from this mark on is used. Otherwise, an
+// error about a secret that is long or contains PEM data is replaced by the constant redacted.
 func plainWords(typ, words string) string {
 	if at := strings.LastIndex(words, constraintMark); at >= 0 {
 		words = words[at:]

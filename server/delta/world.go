@@ -35,7 +35,8 @@ const (
 // world has the resources that a client of the state-of-the-world protocol has, by type and name.
 type world map[string]map[string]*Entry
 
-// wholeType is the name with which a converted request contains the version of a whole type.
+// wholeType is a reserved name in the versions of a converted request: its value is the version of the whole
+// type.
 const wholeType = Wildcard
 
 // Request is a request or answer of a client, in the form of the incremental protocol.
@@ -82,10 +83,10 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the versions of the resources that a reconnected client has, by name. The client reported a
-// single version for the whole type. If that is the version of the target's resources that the client
-// subscribes to, the client has exactly these, and recall stores them in p.world. If it is "" or another
-// version, recall returns nil.
+// recall returns the versions of the resources that a reconnected client has, by name. The client reported one
+// version for the whole type. If that is the version of those resources of the target to which the client
+// subscribes, the client has exactly these resources, and recall stores them in p.world. Otherwise recall
+// returns nil.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
@@ -113,7 +114,8 @@ func sumOf(all map[string]*Entry) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// after returns the resources of r's type, by name, that the client will have if it accepts r.
+// after returns the resources, by name, that the client will have if it accepts r. It returns only resources of
+// r's type.
 func (w world) after(r *Response) map[string]*Entry {
 	all := maps.Clone(w[r.Type])
 	if all == nil {
@@ -128,9 +130,9 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// recordHeld records in p.world which resources the client has after the answer to r. nack is true for a
-// rejection. If the client rejected a resource, its previous form stays in p.world, because a list without it
-// would remove the resource. recordHeld does nothing for the incremental protocol.
+// recordHeld records in p.world which resources the client has after its answer to r. nack is true for a
+// rejection. If the client rejected a resource, the previous form stays in p.world: the client would remove a
+// resource that a later response does not list. recordHeld does nothing for the incremental protocol.
 func (p *Plan) recordHeld(r *Response, nack bool) {
 	if p.world == nil {
 		return
@@ -154,8 +156,10 @@ func (p *Plan) recordHeld(r *Response, nack bool) {
 	}
 }
 
-// fillWorld stores in r the resources and the version that a response of the state-of-the-world protocol
-// contains. Its cost grows with the number of resources that the client has of the type.
+// fillWorld stores in r what the response contains in the state-of-the-world protocol: the resources, and the
+// version of the whole type. For a listed type (see listed), these are all resources that the client should
+// have, and otherwise only the changed ones. The cost grows with the number of resources that the client has of
+// the type.
 func (w world) fillWorld(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)

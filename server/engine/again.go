@@ -7,10 +7,10 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// again makes gatefold read the folder now, waits until that run has ended, and returns what changed. It also
-// tries withheld objects again (see withheld). If allowEmpty is true, an empty folder is applied; otherwise it
-// is frozen. If ctx or gatefold ends first, again returns an error. A reload that has begun still takes place
-// if only ctx ends.
+// again makes gatefold read the folder now, waits until the result is applied, and returns what changed. It also
+// tries again to apply the objects that gatefold itself failed to translate (see withheld). If allowEmpty is
+// true, an empty folder is applied, so that nothing is served; otherwise the last state stays. If ctx or gatefold
+// ends first, again returns an error. If only ctx ends, a reload that has begun still takes place.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,7 +34,8 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, e
 	return p.forgetAsked(changes), nil
 }
 
-// forgetAsked returns the changes that a call of again has collected so far. Later runs add nothing to them.
+// forgetAsked ends the collection of changes for a call of again, and returns the changes collected so far. Later
+// runs of the pipeline add nothing to them.
 func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,8 +43,8 @@ func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	return *changes
 }
 
-// look makes the watcher read the folder, and returns after the run with that state has ended. If ctx ends
-// first, it returns the error of ctx.
+// look makes the watcher read the folder, and returns after the state that the watcher read was applied. If ctx
+// ends first, look returns the error of ctx.
 func (p *pipeline) look(ctx context.Context) error {
 	done := make(chan struct{})
 	select {

@@ -35,7 +35,8 @@ type busy struct {
 // newBusy returns a busy without a running step. now returns the current time.
 func newBusy(now func() time.Time, log zerolog.Logger) *busy { return &busy{now: now, log: log} }
 
-// begin records that a step begins. The step before it has ended.
+// begin records that a step of a run (such as "store" or "translate") begins, and that the previous step has
+// ended.
 func (b *busy) begin(step string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,8 +48,8 @@ func (b *busy) begin(step string) {
 	}
 }
 
-// end records that a run ended. done is true if nothing is left to be applied. If it is false, state still
-// counts the time since the first step for the oldest change.
+// end records that a run ended. The parameter done is true if no change waits to be applied. If it is false, the
+// time that state returns for the oldest change still counts from the first step of this run.
 func (b *busy) end(done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,15 +67,15 @@ func (b *busy) calm(now time.Time) {
 	b.alarmed = false
 }
 
-// alive records that the step makes progress. Until stuckAfter has passed, stuck returns false.
+// alive is called while the running step makes progress. For the time stuckAfter from now, stuck returns false.
 func (b *busy) alive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sign = b.now()
 }
 
-// state returns the running step, how long it has taken, and how long the oldest change that is not applied has
-// waited (admin.Busy). The result is zero between two runs.
+// state returns the running step, how long this step has taken, and how long the oldest change that is not
+// applied has waited (admin.Busy). Between two runs, the result is zero.
 func (b *busy) state() admin.Busy {
 	b.mu.Lock()
 	defer b.mu.Unlock()

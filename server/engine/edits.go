@@ -6,15 +6,17 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// edits reports each run (see run) to the server as an admin.Edit, for the admin pages.
+// edits reports each run of the pipeline to the server as an admin.Edit: what changed, and the result. The admin
+// pages show these edits.
 type edits struct {
 	server interface {
 		Edited(edit admin.Edit, published bool)
 	}
 }
 
-// observe reports a run to the server's pages. It leaves out two kinds: a published run for a Tree in which
-// nothing changed, and a run without a Tree that published nothing.
+// observe reports a run of the pipeline to the server, for the admin pages. It leaves out a reload of the folder
+// that was published although nothing changed. It also leaves out a run for another input than the folder if the
+// run published nothing.
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {
 		return

@@ -187,7 +187,8 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 	group.Go(abandonable(ctx, p.log, func() error { return watching(ctx, srv, secrets, p.log, p.reloadSecrets) }))
 }
 
-// reports passes the result of each reload to the server, for metrics and pages. It is an observer.
+// reports passes the result of each reload of the folder to the server, for metrics and admin pages. It
+// implements observer.
 type reports struct {
 	server interface{ Reloaded(server.Reload) }
 }
@@ -209,8 +210,9 @@ func watching(ctx context.Context, srv *server.Server, folder watcher.Options, l
 // abandonTime is how long the end of gatefold waits for a run that cannot be interrupted.
 const abandonTime = 5 * time.Second
 
-// abandonable returns a function that calls work, and returns its error. If work still runs abandonTime after
-// ctx ended, the function logs this and returns nil. The process ends then, before work has published anything.
+// abandonable returns a function that calls work and returns its error. But if work still runs when abandonTime
+// has passed since ctx ended, the function logs this and returns nil without waiting. The process then ends
+// before work has published anything.
 func abandonable(ctx context.Context, log zerolog.Logger, work func() error) func() error {
 	return func() error {
 		done := make(chan error, 1)

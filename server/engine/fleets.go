@@ -20,9 +20,9 @@ const fleetsFile = "fleets"
 // maxFleetsFile bounds the size of fleetsFile, in bytes.
 const maxFleetsFile = 4 << 20
 
-// staging completes the settings of staged delivery, by which canaries get each revision first. It sets the
-// function that reports frozen fleets. If the state folder is used, it also sets the function that saves
-// fleets, and the fleets that an earlier gatefold saved there for the same folder.
+// staging completes the settings for fleets with canaries, which get each revision first. It sets the function
+// that reports frozen fleets. If a state folder is used, it also sets the function that saves fleets there, and
+// loads the fleets that were saved for the same folder before the restart.
 func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	file := kept.file(fleetsFile)
 	options.Problems = p.freeze
@@ -40,8 +40,8 @@ func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	return options
 }
 
-// freeze stores the problems of frozen fleets, whose canaries did not accept the newest revision. It publishes
-// again, so that they are reported.
+// freeze stores the problems of frozen fleets (fleets whose canaries did not accept the newest revision). It
+// publishes again, so that the problems are reported.
 func (p *pipeline) freeze(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -72,8 +72,9 @@ func gatedFile(name string) bool { return watcher.Loadable(name) || isTests(name
 // isTests reports whether a path is that of a test file.
 func isTests(file string) bool { return expect.IsFile(path.Base(file)) }
 
-// split takes the test files out of a Tree and stores them in the gate. It returns the Tree without them, and
-// whether a test file changed. If the folder is missing, the gate keeps the previous test files.
+// split stores the test files of a Tree (the files of the folder at one moment) in the gate. It returns the Tree
+// without the test files, and whether a test file changed. If the folder is missing, the gate keeps the previous
+// test files.
 func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	if tree.Missing {
 		return tree, false
@@ -120,8 +121,8 @@ func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) 
 	return requests, append(problems, g.skipped...)
 }
 
-// begin is called before the store gets a Tree. It records for takeBack what is served: the stale objects, and
-// whether the store started with a saved state.
+// begin is called before the store gets a new Tree of the folder. It records what is served, so that takeBack can
+// return to it: the stale objects, and whether the store started with a saved state.
 func (g *gate) begin(p *pipeline) {
 	if !g.unjudged && !g.failed {
 		g.stale = p.last.Stale
@@ -131,16 +132,17 @@ func (g *gate) begin(p *pipeline) {
 	}
 }
 
-// applied sets g.unjudged if the tests of the folder must run: an object changed, a test file changed
-// (testsChanged), or the last tests failed. It does nothing if the store held the Tree back (change.Hold).
+// applied is called after the store got a new Tree of the folder. It records whether the tests must run
+// (g.unjudged): an object changed, a test file changed (testsChanged), or the last tests failed. If the store did
+// not apply the Tree (change.Hold), applied does nothing.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }
 
-// warned returns the problems. If the folder has no test files, it adds a warning, because then every revision
-// passes. root is the path of the folder.
+// warned returns the problems. If the folder has no test files, it adds a warning that the folder is applied
+// without tests. The parameter root is the path of the folder, at which the warning is reported.
 func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Problem {
 	if len(g.files)+len(g.skipped) > 0 {
 		return problems
@@ -160,11 +162,11 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision, if the revision was not tested yet. A revision without tests passes. If a
-// test fails, or the tests need more CPU time than testDeadline, test resets the pipeline to what is served
-// (takeBack), and the run continues with that. The problems then name at most maxFailures failed tests. If the
-// folder is frozen, and the store has a revision that was not tested, test also calls takeBack. It returns an
-// error if the run was interrupted, or if nothing has been served yet.
+// test runs the tests of a revision that was not tested yet. A revision without tests passes. If a test fails, or
+// the tests need more CPU time than testDeadline, the run continues with what is served instead of the revision
+// (takeBack), and problems name at most maxFailures failed tests. The same happens, without new problems, if the
+// folder is frozen before the last revision was tested. The error means that the run was interrupted, that
+// nothing has been served yet, or is that of takeBack.
 func (p *pipeline) test(r *run) (err error) {
 	g := p.gate
 	switch {
@@ -244,10 +246,10 @@ func failure(line expect.LineReport) manifest.Problem {
 	return p
 }
 
-// takeBack makes the run go back to what is served: it replaces the store and the translator, and translates
-// what is served for the run. problems are the reasons, the most important one last. The list is empty if the
-// store itself reports the reason. takeBack returns errWaiting if nothing has been served yet and no state was
-// restored. Otherwise it returns the error of translate.
+// takeBack makes the run continue with what is served, because a revision did not pass its tests. It replaces the
+// store and the translator, and translates what is served. The parameter problems has the reasons, the most
+// important one last; it is empty if the store itself reports the reason. If nothing has been served yet and no
+// state was restored, takeBack returns errWaiting. Otherwise the error is that of translate.
 func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
 	g := p.gate
 	g.unjudged, g.failed = false, true

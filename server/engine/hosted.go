@@ -18,9 +18,9 @@ type Host struct {
 	Keep bool
 }
 
-// start returns the host.Host that runs the Envoys, nil if o is nil. When the channel hurry is closed, the
-// Envoys stop at once. The parameter without receives the states of the Envoys, to report Gateways that have no
-// Envoy. The error is that of host.New.
+// start returns the host.Host that runs the Envoys of this machine, or nil if o is nil. When the channel hurry is
+// closed, the Envoys stop at once. The parameter without gets the states of the Envoys, to report Gateways for
+// which no Envoy runs. The error is that of host.New.
 func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil
@@ -105,9 +105,9 @@ func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	return envoys.Run(run)
 }
 
-// hosted passes each published Gateway to the Envoys that gatefold runs on this machine. It is the first
-// observer: the server must know a Gateway before the Gateway's Envoy connects. envoys is nil without
-// Options.Host.
+// hosted passes each published Gateway to the Envoys that gatefold runs on this machine. As an observer, it is
+// called after a publication, so that the server knows a Gateway before the Gateway's Envoy connects. The field
+// envoys is nil without Options.Host.
 type hosted struct{ envoys *host.Host }
 
 // observe implements observer.

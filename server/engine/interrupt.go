@@ -40,9 +40,9 @@ const (
 	checkStride = 256
 )
 
-// interrupt is a memo.Stop: a translation calls Err from time to time, and ends early if that returns an error.
-// Only the goroutine that translates uses it. That goroutine is locked to its thread, so that its CPU time can
-// be measured.
+// interrupt decides when a translation ends early: it is the memo.Stop whose method Err the translation calls
+// from time to time. Only the goroutine that translates uses it. That goroutine is locked to its thread, because
+// the CPU time of the thread is measured.
 type interrupt struct {
 	ctx  context.Context
 	used func() time.Duration // returns the CPU time of the thread
@@ -81,7 +81,8 @@ func (i *interrupt) Err() error {
 // isEnd reports whether err means that gatefold stops.
 func isEnd(err error) bool { return errors.Is(err, context.Canceled) }
 
-// yielding decides when a run ends early for a newer state of the folder. The pipeline has one.
+// yielding decides when a run (the work on one state of the folder) ends early, because the folder already has a
+// newer state. Each pipeline has one yielding.
 type yielding struct {
 	ending context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
 	// used returns the CPU time of the current thread.
@@ -94,28 +95,29 @@ type yielding struct {
 	reading time.Duration                // how long files are read before those read so far are applied
 }
 
-// newYielding returns the yielding of a pipeline that ends with ctx. alive is called from time to time during a
-// translation.
+// newYielding returns the yielding of a pipeline, whose work ends when ctx ends. A translation calls the function
+// alive from time to time, to show that it makes progress.
 func newYielding(ctx context.Context, alive func()) *yielding {
 	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive, reading: readTurn}
 }
 
-// begin records the Tree of a run that starts. The caller calls the returned function when the run has ended.
+// begin records that a run for this Tree (a state of the folder) starts. The caller calls the returned function
+// when the run has ended.
 func (y *yielding) begin(tree *watcher.Tree) (end func()) {
 	y.running.Store(tree)
 	y.newer.Store(false)
 	return func() { y.running.Store(nil) }
 }
 
-// arriving is called when the folder has a new state. If a run for an older state is in progress, the run may
-// now end early (see yields).
+// arriving is called when the folder has a new state. If a run for an older state is in progress, this run may
+// end early from now on (see yields).
 func (y *yielding) arriving(tree watcher.Tree) {
 	running := y.running.Load()
 	y.newer.Store(running != nil && !tree.Same(running))
 }
 
-// yields reports whether the run in progress should end because the folder has a newer state. It returns false
-// after maxYields runs in a row ended for that reason.
+// yields reports whether the run in progress should end early because the folder has a newer state. After
+// maxYields runs in a row have ended early, it returns false, so that the next run is completed.
 func (y *yielding) yields() bool { return y.newer.Load() && y.yielded < maxYields }
 
 // interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the translation
@@ -128,6 +130,6 @@ func (y *yielding) interrupt(limit time.Duration, yields bool) memo.Stop {
 	return &interrupt{ctx: y.ending, used: y.used, limit: limit, newer: newer, alive: y.alive}
 }
 
-// turn returns how long the store may read the files of a Tree before it applies those that it has read so far.
-// So a file that takes long to read does not delay the others for longer.
+// turn returns how long the store may read the files of a Tree before it applies the files that are read so far.
+// The limit keeps a large file from delaying all other files.
 func (y *yielding) turn() store.Turn { return store.Turn{Length: y.reading, Newer: y.newer.Load} }

@@ -17,8 +17,8 @@ const (
 	maxSlow  = 40   // tries that exceeded their deadline; a search for one object among 100,000 needs 17
 )
 
-// isolation is the search for the objects of a Change that cannot be applied: the translator panics, or takes
-// too long, if it gets one of them.
+// isolation is the search for the objects of a store.Change that cannot be applied because gatefold itself fails:
+// with one of these objects, the translator panics or takes too long.
 type isolation struct {
 	*translation
 	changes map[manifest.Key]bool             // the objects of the Change
@@ -28,9 +28,10 @@ type isolation struct {
 	slow    int // tries that exceeded their deadline
 }
 
-// isolate applies a Change that could not be applied as a whole, and withholds the objects that are the cause.
-// parts are the changes of its objects. If there are none, isolate calls distrust. cause is the error for the
-// whole Change. After an error, nothing of the Change is applied.
+// isolate applies a Change that could not be applied as a whole. It finds the objects that are the cause, and
+// applies a replacement of each. The parameter parts has the changes of the single objects. If it is empty, the
+// cause is another input, and isolate calls distrust. The parameter cause is the error for the whole Change. If
+// isolate returns an error, nothing of the Change is applied.
 func (t *translation) isolate(parts []part, cause error) error {
 	i := &isolation{translation: t, former: map[manifest.Key]*manifest.Object{}, changes: map[manifest.Key]bool{}}
 	for _, part := range parts {
@@ -48,8 +49,9 @@ func (t *translation) isolate(parts []part, cause error) error {
 	return i.divide(parts, cause)
 }
 
-// former returns the served version of an object. It returns nil if there is none, or if a replacement of the
-// object is served. If the translator is new, the version comes from the store.
+// former returns the version of an object that is served. It returns nil if the object is not served, or if a
+// replacement is served because gatefold failed to translate the object. A new translator does not know the
+// version; then it comes from the store.
 func (t *translation) former(key manifest.Key) *manifest.Object {
 	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
@@ -60,10 +62,10 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 	return t.reader.store.Former(key).Object
 }
 
-// divide applies the first half of parts, and then the second half. If a half fails, divide calls itself with
-// that half. If parts has one object, or the search has reached maxTries or maxSlow, divide withholds all
-// objects of parts instead. cause is the error for all of parts together. divide returns errLost, or the error
-// of the end of gatefold.
+// divide searches by bisection for the objects that cannot be applied. It applies the first half of parts, then
+// the second half, and calls itself with a half that fails. A single object that fails is withheld: a replacement
+// is applied. After maxTries attempts or maxSlow slow ones, all objects of parts are withheld without a search.
+// The parameter cause is the error for all of parts together. The error is errLost, or that gatefold stops.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -88,8 +90,9 @@ func (i *isolation) divide(parts []part, cause error) error {
 	return nil
 }
 
-// try applies the changes of some objects together, and counts the attempt. If it returns an error, the
-// translator is as it was before the call, except after errLost or at the end of gatefold.
+// try applies the changes of some objects together, and counts the attempt. If it returns an error, the changes
+// are undone, so that the translator is as before. Only after errLost, or if gatefold stops, they may not be
+// undone.
 func (i *isolation) try(parts []part) error {
 	i.tries++
 	err := i.attempt(joined(parts), partDeadline, false)
@@ -108,9 +111,9 @@ func (i *isolation) try(parts []part) error {
 	return err
 }
 
-// rewind takes back an attempt that failed: of the Change, the translator then has only the parts that were
-// applied before (i.taken). It returns errLost if that is not possible. Another error means that it was
-// interrupted.
+// rewind undoes an attempt that failed. Afterwards, the translator has only those changes of objects that were
+// applied with success before (i.taken). It returns errLost if that is not possible. Another error means that
+// rewind itself was interrupted.
 func (i *isolation) rewind() error {
 	if i.translator.Revert() {
 		return nil
@@ -131,9 +134,9 @@ func (i *isolation) rewind() error {
 	return err
 }
 
-// distrust is called if a translation fails although no object has changed. The cause is then one of the other
-// inputs: the quarantine or the answers of OpenID issuers. distrust restores those that were published last. It
-// returns errLost if the failure stays. Another error means that the attempt was interrupted.
+// distrust is called if a translation fails although no object has changed. Then the cause is another input: what
+// Envoys rejected, or the answers of OpenID issuers. distrust goes back to the inputs that were published last.
+// It returns errLost if the translation still fails. Another error means that the attempt was interrupted.
 func (i *isolation) distrust() error {
 	i.translator.Quarantine(i.trusted)
 	i.translator.Discover(i.answered)
@@ -145,9 +148,10 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold leaves the object of bad out, and applies a replacement: the first result of instead that can be
-// applied. If none can be applied, the object counts as removed. If bad is only an invalid version of an
-// object, withhold does nothing. It returns errLost, or the error of the end of gatefold.
+// withhold applies a replacement instead of an object that cannot be translated (bad): the first result of
+// instead that can be applied. If none can be applied, the object counts as removed. If bad has neither a new
+// valid version nor a removal, but only an invalid version, withhold does nothing. The error is errLost, or that
+// gatefold stops.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {
@@ -173,9 +177,9 @@ func (i *isolation) withhold(bad part, cause error) error {
 	return nil
 }
 
-// instead returns what may be applied in place of the withheld object, the best first: the last valid version,
-// a copy of the route without backends (translate.Closed), the object as an invalid one (store.Withhold), and
-// at last its removal.
+// instead returns what may be applied in place of an object that cannot be translated, the best first: its last
+// valid version, a copy of a route without backends (translate.Closed), the object marked as invalid
+// (store.Withhold), and at last the removal of the object.
 func (w *withheld) instead(key manifest.Key) (all []part) {
 	if w.former != nil {
 		all = append(all, part{key: key, set: w.former})

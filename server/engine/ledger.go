@@ -13,8 +13,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger records which resources and Gateways the server has. A new Translator does not know what its
-// predecessor published, so it cannot remove what is no longer needed; complete adds these removals.
+// ledger records which resources and Gateways the server has. A new Translator does not know what the Translator
+// before it published, so it cannot remove resources that are no longer needed. The method complete adds these
+// removals.
 type ledger struct {
 	gone map[manifest.Key]struct{} // objects that were removed since the last Publish
 	// resources has the published resources.
@@ -30,7 +31,7 @@ func newLedger() ledger {
 	return ledger{map[manifest.Key]struct{}{}, map[resourceID]bool{}, map[string]bool{}}
 }
 
-// changed records the objects that the store removed in a Change, until they are published.
+// changed records which objects the store removed in a Change, until published is called.
 func (l ledger) changed(change store.Change) {
 	for _, key := range change.Gone {
 		l.gone[key] = struct{}{}
@@ -55,9 +56,9 @@ func (l *ledger) published(result translate.Result) {
 	}
 }
 
-// complete returns the first Result of a new Translator, with removals of everything that the server has and
-// the Result does not contain. all is what the Translator got. Every object without a status in the Result gets
-// the removal of its status, because it may have had one.
+// complete completes the first Result of a new Translator, and returns it. It adds a removal for everything that
+// the server has and the Result does not contain. The parameter all has every object that the Translator got. An
+// object without a status in the Result gets a removal of its status, because the server may have one.
 func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
 	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
 	for _, o := range all.Set {

@@ -12,8 +12,9 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Live reads a folder repeatedly, for an editor. For each Tree it returns what gatefold would return if it read
-// the folder for the first time, but the cost depends only on what changed. Only one goroutine may use it.
+// Live reads a folder repeatedly, for an editor. For each Tree (the files at one moment) it returns the problems
+// that gatefold would report if it started with that Tree. But the time that it takes depends only on what
+// changed. Only one goroutine may use it.
 type Live struct {
 	folder     Folder
 	reader     *reader // nil before the first Read and after a failed Read
@@ -28,9 +29,9 @@ func NewLive(folder Folder) *Live {
 	return &Live{folder: folder}
 }
 
-// Read passes a Tree through store and translate. It returns the problems with their places, sorted; the caller
-// must not change them. After an error, a panic, or a Tree that the store did not apply, the next Read does not
-// use what was read before.
+// Read passes a Tree (the files of the folder at one moment) through store and translate. It returns the problems
+// with their places, sorted; the caller must not change them. After an error or a panic, or if the store did not
+// apply the Tree, the next Read starts from nothing.
 func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, err error) {
 	done := false
 	defer func() {
@@ -52,8 +53,8 @@ func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest
 	return problems, err
 }
 
-// read does what Read does, without a second try. frozen is true if the store did not apply the Tree. The error
-// is that of the store, the translator or ctx.
+// read does the same as Read, but does not try a second time. The result frozen is true if the store did not
+// apply the Tree. The error is that of the store, the translator or ctx.
 func (l *Live) read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, frozen bool, err error) {
 	if l.reader == nil {
 		if l.reader, err = newReader(ctx, l.folder); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate"
 )
 
-// standing has the list of all current problems, with places. If an edit changes no problem, located returns
-// the same list (store.SameProblems) without computing it again.
+// standing has the list of all current problems with their places. It keeps the list from one call of located to
+// the next. If no problem changed, located returns the same list (store.SameProblems) without computing it again.
 type standing struct {
 	all              []manifest.Problem
 	errors, warnings int
@@ -27,9 +27,9 @@ type standing struct {
 	located, stored                              []manifest.Problem // the two lists that all is made of
 }
 
-// located returns all current problems with their places, sorted: those of the store (change), those of the
-// translation (result), expired certificates, Gateways without an Envoy, and frozen revisions. It also sets
-// r.errors and r.warnings to the numbers of errors and warnings.
+// located returns all current problems with their places, sorted. They are the problems of the store (change) and
+// of the translation (result), expired certificates, Gateways without an Envoy, and revisions that canaries did
+// not accept. It also sets r.errors and r.warnings to the numbers of errors and warnings.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())
@@ -50,8 +50,8 @@ func (r *reader) located(change store.Change, result translate.Result) []manifes
 	return l.all
 }
 
-// prefixed returns the problems with prefix joined to the front of their file paths. A problem of the folder
-// itself, whose file is root, is unchanged. Without a prefix it returns the same list.
+// prefixed returns copies of the problems, in which the file paths begin with prefix. A problem of the folder
+// itself, whose file is root, is unchanged. If prefix is "", the result is the same list.
 func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
 	if prefix == "" {
 		return problems

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// mistake is a panic in gatefold, as an error.
+// mistake is the error that stands for a panic in gatefold.
 type mistake struct {
 	said  string
 	stack []byte
@@ -17,8 +17,8 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return m.said }
 
-// blamable reports whether err is a panic, or errOverdue. Then some object probably causes it, and isolate can
-// find that object.
+// blamable reports whether err is a panic, or means that a translation took too long (errOverdue). Then an object
+// is probably the cause, and isolate can find that object.
 func blamable(err error) bool {
 	var m *mistake
 	return errors.Is(err, errOverdue) || errors.As(err, &m)

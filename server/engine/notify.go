@@ -45,9 +45,9 @@ func (n *notifier) send(lines ...string) {
 	}
 }
 
-// run reports the start and the end of gatefold. In between, it reports that gatefold is alive, twice in each
-// watchdog interval of the service manager, but not while stuck returns true. It returns after ctx ends, and at
-// once if n.socket is "".
+// run reports to the service manager that gatefold starts and stops. In between, it reports twice in each
+// watchdog interval that gatefold is alive, except while stuck returns true. It returns after ctx ends, and at
+// once if there is no socket (n.socket is "").
 func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
 	if n.socket == "" {
 		return
@@ -90,8 +90,9 @@ func watchdogInterval() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// observe implements observer. After the first publication, it lets run report that gatefold is ready. After
-// each run it reports the folder as frozen or as served; it reports nothing if the run failed.
+// observe implements observer. After the first publication, it makes the method run report that gatefold is
+// ready. After each run of the pipeline, it reports that the folder is frozen or served. If that run failed, it
+// reports nothing.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

@@ -8,8 +8,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// part is the change of one object. set is its new version, gone is true if it is removed, and invalid is its
-// new invalid version. An object can be removed and invalid at once.
+// part is the change of one object. The field set is the new valid version, gone is true if the object is
+// removed, and invalid is the new invalid version. An object can be removed and invalid at once: then it is no
+// longer served.
 type part struct {
 	key     manifest.Key
 	set     *manifest.Object
@@ -36,7 +37,7 @@ func partsOf(change store.Change) []part {
 	return slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) })
 }
 
-// joined returns the Change that has all parts.
+// joined returns one store.Change with the changes of all objects in parts. It is the reverse of partsOf.
 func joined(parts []part) (change store.Change) {
 	for _, p := range parts {
 		if p.set != nil {
@@ -52,8 +53,8 @@ func joined(parts []part) (change store.Change) {
 	return change
 }
 
-// followed merges two Changes; second is the newer one. The result has the effect of first and then second.
-// Apart from the objects, it has the fields of second.
+// followed returns one Change that has the same effect as the Change first and then the Change second. All fields
+// that are not about objects are those of second.
 func followed(first, second store.Change) store.Change {
 	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
 		return second

@@ -38,7 +38,7 @@ type pipeline struct {
 	waiting   bool             // some files of the last Tree are not read yet
 }
 
-// publisher is the part of server.Server that the pipeline uses.
+// publisher has the method of server.Server that the pipeline uses.
 type publisher interface{ Publish(translate.Result) }
 
 // observer is called after each run that was not interrupted, with its results.
@@ -55,7 +55,8 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	return p
 }
 
-// run is one pass through the pipeline, for a new Tree or because another input has changed, with its results.
+// run is one pass through the pipeline, with its results. It begins when the folder has a new state (Tree), or
+// when another input has changed, such as what Envoys rejected.
 type run struct {
 	tree      *watcher.Tree // nil if another input than the folder has changed
 	change    store.Change
@@ -72,11 +73,13 @@ type run struct {
 	busy  *busy
 }
 
-// errWaiting is the error of a run if the folder is missing or frozen, and nothing was ever served.
+// errWaiting is the error of a run if nothing was ever served, and there is nothing to serve because the folder
+// is missing or frozen.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload applies a new Tree of the folder. If some files take long to read, it applies the others first, and
-// repeats until all are read or a newer Tree waits. If a run fails, what was published before is still served.
+// reload applies a new Tree (the files of the folder at one moment). If some files take long to read, reload
+// applies the others first. It repeats until all files are read or a newer Tree waits. If the Tree cannot be
+// applied, what was published before is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +93,8 @@ func (p *pipeline) reload(tree watcher.Tree) {
 	}
 }
 
-// reloadSecrets applies a new Tree of the Secrets folder. Before the first Tree of the folder of YAML, it
-// only stores the Tree.
+// reloadSecrets applies a new Tree of the folder of Secrets (--secret-dir). If no Tree of the folder of YAML has
+// arrived yet, reloadSecrets only stores the Tree of Secrets.
 func (p *pipeline) reloadSecrets(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +122,9 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.republish()
 }
 
-// republish publishes again because another input than the folder changed. It does nothing before the first
-// publication. A Tree that the gate has not tested is applied again. The caller has locked p.mu.
+// republish publishes again after another input than the folder has changed, such as what Envoys rejected. Before
+// the first publication it does nothing. If the last Tree of the folder was not tested yet (see gate), it is
+// applied again. The caller has locked p.mu.
 func (p *pipeline) republish() {
 	switch {
 	case !p.published:
@@ -131,8 +135,8 @@ func (p *pipeline) republish() {
 	}
 }
 
-// carry does one run and calls the observers. tree is nil if another input than the folder has changed. If the
-// run is interrupted, the observers are not called.
+// carry does one run of the pipeline, and then calls the observers. The parameter tree is the new state of the
+// folder, or nil if another input has changed. If the run is interrupted, the observers are not called.
 func (p *pipeline) carry(tree *watcher.Tree) {
 	r := &run{tree: tree, first: !p.published, asked: len(p.asked) > 0, busy: p.busy}
 	r.reload.Stages = map[string]time.Duration{}
@@ -154,8 +158,8 @@ func (p *pipeline) carry(tree *watcher.Tree) {
 	}
 }
 
-// flow does the steps of gatefold: store, translate, tests, publish. It returns the error of the first step
-// that fails. What was published before is still served then.
+// flow does the steps of one run: store, translate, tests, publish. It returns the error of the first step that
+// fails. After an error, what was published before is still served.
 func (p *pipeline) flow(r *run) error {
 	if err := p.read(r); err != nil {
 		return err
@@ -175,8 +179,9 @@ func (p *pipeline) flow(r *run) error {
 	return nil
 }
 
-// read makes the Change of a run from its Tree. Without a Tree, the Change has only the last problems and stale
-// objects. It returns errWaiting if there is nothing to serve yet, and errNewer if the folder has a newer Tree.
+// read makes the Change of a run from its Tree: the objects that changed. If the run has no Tree, the Change has
+// only the problems and stale objects of the run before. It returns errWaiting if there is nothing to serve yet,
+// and errNewer if the folder already has a newer Tree.
 func (p *pipeline) read(r *run) (err error) {
 	if r.tree == nil {
 		r.change = p.last
@@ -211,9 +216,9 @@ func (p *pipeline) read(r *run) (err error) {
 	return nil
 }
 
-// turn returns how long the store may read files before it applies the files that are read so far. It returns
-// the zero Turn, for the whole folder, before the first publication, while a user waits for a reload, and with
-// a gate.
+// turn returns how long the store may read files before it applies the files that are read so far. The zero Turn
+// means that all files are read first. turn returns the zero Turn before the first publication, while a user
+// waits for a reload, and if the folder's tests must pass (see gate).
 func (p *pipeline) turn() store.Turn {
 	if !p.published || len(p.asked) > 0 || p.gate != nil { // tests need the whole revision
 		return store.Turn{}
@@ -229,8 +234,8 @@ func (p *pipeline) noteWaiting(files []string) {
 	}
 }
 
-// translate makes the Result of a run from its Change, with all problems and stale objects. The error is that
-// of translation.apply.
+// translate makes the Result of a run (resources, statuses, problems and stale objects) from the Change of the
+// run. The error is that of translation.apply.
 func (p *pipeline) translate(r *run) (err error) {
 	if r.time("translate", func() { r.result, err = p.translation.apply(r.change) }); err != nil {
 		return err
@@ -241,9 +246,9 @@ func (p *pipeline) translate(r *run) (err error) {
 	return nil
 }
 
-// publish passes the Result to the server. If that panics, rehearse finds the objects that cause the panic and
-// withholds them, and the rest is published. If it finds none, publish returns an error. The last state is
-// still served then, and the next run uses a new translator.
+// publish passes the Result of a run to the server. If the server panics, rehearse finds the objects that cause
+// the panic and replaces them, and publish publishes the rest. If rehearse finds no such object, publish returns
+// an error. Then the last state is still served, and the next run uses a new translator.
 func (p *pipeline) publish(r *run) (err error) {
 	if r.time("publish", func() { err = caught(func() { p.server.Publish(r.result) }) }); err != nil {
 		if err := p.translation.rehearse(err); err != nil {
@@ -259,8 +264,9 @@ func (p *pipeline) publish(r *run) (err error) {
 	return nil
 }
 
-// recover calls guard. After a panic before the first publication, it sets a restored state aside and calls
-// guard again. After any other panic in the step store, it replaces the store. It returns the last error.
+// recover does a run of the pipeline (guard). If the run panics before the first publication, and a saved state
+// was restored, recover sets that state aside and does the run again. After another panic in the step store, it
+// replaces the store for the next run. It returns the error of the last run.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake
@@ -274,8 +280,8 @@ func (p *pipeline) recover(r *run) error {
 	return err
 }
 
-// guard runs the flow and catches a panic. A panic is a fault of gatefold and not of the user. guard logs the
-// panic with its stack, and returns it as the error.
+// guard does the steps of a run (flow). If they panic, which is a fault of gatefold and not of the user, guard
+// logs the panic with its stack, and returns it as the error.
 func (p *pipeline) guard(r *run) (err error) {
 	if panicked := caught(func() { err = p.flow(r) }); panicked != nil {
 		p.alarm(r, panicked, "this change of the folder is not served, what served before is; the next edit is tried afresh")
@@ -284,7 +290,8 @@ func (p *pipeline) guard(r *run) (err error) {
 	return err
 }
 
-// show calls an observer. If it panics, the panic is logged, and the next run publishes everything again.
+// show calls an observer with a run. If the observer panics, show logs the panic, and the next run uses a new
+// translator and publishes everything again.
 func (p *pipeline) show(o observer, r *run) {
 	if panicked := caught(func() { o.observe(r) }); panicked != nil {
 		p.alarm(r, panicked, "what was published is served, but not all that follows from it was done; it is done at the next edit")
@@ -292,15 +299,16 @@ func (p *pipeline) show(o observer, r *run) {
 	}
 }
 
-// alarm logs an ALARM about a panic. consequence says what it means for what is served.
+// alarm logs an ALARM about a panic in a run. The parameter consequence is a text that says what the panic means
+// for what is served.
 func (p *pipeline) alarm(r *run, panicked error, consequence string) {
 	describeMistake(p.log.Error().Str("step", r.step), panicked).
 		Msg("ALARM: a mistake in gatefold: " + consequence + "; please report it")
 }
 
-// forgetState sets the saved state aside, because it cannot be applied. The store then starts from the texts in
-// it, which are validated like files of the folder. It returns false if there is no state, or if something is
-// already published. cause is the reason for the log, nil if it was logged already.
+// forgetState sets the saved state aside, because it cannot be applied. The store then validates the texts in the
+// state again, like files of the folder. It returns false if there is no saved state, or if something is already
+// published. The parameter cause is the reason for the log, or nil if the reason was logged already.
 func (p *pipeline) forgetState(cause error) bool {
 	if p.published || !p.state.giveUp(cause) {
 		return false
@@ -310,7 +318,7 @@ func (p *pipeline) forgetState(cause error) bool {
 }
 
 // renewStore replaces the store after a panic or after tests that failed. The new store continues from what is
-// served. The next run uses a new translator, because the old one may be ahead of what is served.
+// served. The next run uses a new translator, because the present one may have got changes that are not served.
 func (p *pipeline) renewStore() {
 	fresh, err := p.reader.store.Anew()
 	if err != nil { // New succeeded at the start
@@ -319,9 +327,9 @@ func (p *pipeline) renewStore() {
 	p.reader.store, p.translation.phase = fresh, ahead
 }
 
-// expect translates the saved state while the folder is being read. If the folder has not changed, little is
-// left to translate afterwards. With a Secrets folder it does nothing, because without the Secrets much would
-// be translated twice.
+// expect translates the saved state while the folder is still being read. If the folder has not changed since the
+// state was saved, little is left to translate afterwards. If there is a folder of Secrets, expect does nothing:
+// without the Secrets, much would have to be translated twice.
 func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -342,8 +350,8 @@ func (p *pipeline) expect() {
 	}
 }
 
-// conclude stores the result of the run in r.reload; err is the error of the run. Without a Tree it does
-// nothing.
+// conclude stores in r.reload how the run ended, for metrics and pages. The parameter err is the error of the
+// run. If the run was not for a new Tree of the folder, conclude does nothing.
 func (r *run) conclude(err error) {
 	if r.tree == nil {
 		return

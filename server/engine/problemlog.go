@@ -52,9 +52,9 @@ func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	}
 }
 
-// fixedWords returns the text to log after p is fixed: usually its message. It is another text if the message
-// says what gatefold did about the problem. It returns "" if p was about a stale object, and other objects of
-// the file are still stale.
+// fixedWords returns the text to log after the problem p is fixed. Usually that is the message of p. If the
+// message says what gatefold did about the problem, the text is another one. If p was about a stale object, and
+// other objects of the same file are still stale, the result is "". The parameter known has the current problems.
 func fixedWords(p manifest.Problem, known []manifest.Problem) string {
 	switch p.Code {
 	case "LastGoodKept":

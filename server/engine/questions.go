@@ -29,8 +29,8 @@ func (q questions) Reload(ctx context.Context, allowEmpty bool) (admin.Changes, 
 // Busy implements admin.Folder.
 func (q questions) Busy() admin.Busy { return q.busy.state() }
 
-// ask calls read with the store. It waits for a run in progress to end. ok is false if that takes longer than
-// questionPatience; then read is not called.
+// ask calls the function read with the store, after the run in progress has ended. If the run takes longer than
+// questionPatience, read is not called, and ok is false.
 func (q questions) ask(read func(*store.Store)) (ok bool) {
 	if !q.mu.within(questionPatience) {
 		return false

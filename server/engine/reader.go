@@ -29,10 +29,10 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 	return r, nil
 }
 
-// apply applies a Tree of the folder of YAML and the last Tree of the folder of Secrets. If ctx ends first, it
-// returns the error of ctx, and nothing is applied. If files take longer to read than turn allows, they wait
-// for the next call (Change.Waiting). If a newer Tree waits, too, apply may return store.ErrNewer, and nothing
-// is applied.
+// apply applies a Tree of the folder of YAML, and the last Tree of the folder of Secrets. If ctx ends first,
+// apply applies nothing and returns the error of ctx. Files that take longer to read than turn allows wait for
+// the next call (Change.Waiting). If a newer Tree has arrived meanwhile, apply may apply nothing and return
+// store.ErrNewer.
 func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
 	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {

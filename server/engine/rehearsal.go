@@ -9,9 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// rehearse finds the objects of the last Change that cannot be published, and withholds them. It publishes the
-// Change in parts to a server without clients. cause is why the whole could not be published. It returns
-// errLost if it finds no object, and the error of an interrupted run. The next Change uses a new translator.
+// rehearse finds the objects of the last Change that make the server panic, and replaces them (withhold). To find
+// them, it publishes parts of the Change to a server without clients. The parameter cause is the panic for the
+// whole Change. It returns errLost if it finds no such object. Another error means that the search was
+// interrupted. The next Change uses a new translator.
 func (t *translation) rehearse(cause error) error {
 	t.reportMistake("publish", cause, t.sent)
 	translators, before := t.translators, maps.Clone(t.withheld.all)
@@ -33,15 +34,16 @@ func (t *translation) rehearse(cause error) error {
 	return err
 }
 
-// rehearsed is a translator for rehearse: it also publishes each result to a server without clients. So an
-// object that cannot be published makes Take panic, like one that cannot be translated.
+// rehearsed is a translator that also publishes each result to a server without clients. So Take panics if an
+// object cannot be published, in the same way as if an object cannot be translated. Only rehearse uses it.
 type rehearsed struct {
 	translator
 	publisher publisher
 	usable    bool // the translator has exactly the objects that the publisher has got
 }
 
-// Take translates a Change and publishes the result. It returns the error of the translation.
+// Take translates a Change, and publishes the result to a server without clients. The error is that of the
+// translation.
 func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	if err := r.translator.Take(stop, change); err != nil {
 		return err
@@ -52,6 +54,6 @@ func (r *rehearsed) Take(stop memo.Stop, change store.Change) error {
 	return nil
 }
 
-// Revert undoes the last Change if it failed before it was published. It returns false if the caller needs a
-// new translator and a new server.
+// Revert undoes the last Change if its translation failed. It returns false if that is not possible, for example
+// because publishing the result failed. Then the caller needs a new translator and a new server.
 func (r *rehearsed) Revert() bool { return r.usable && r.translator.Revert() }

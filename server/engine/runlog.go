@@ -52,8 +52,8 @@ func (l *runLog) observe(r *run) {
 	}
 }
 
-// noteIgnored logs how many documents of each kind gatefold does not use, if these numbers changed and are not
-// all zero.
+// noteIgnored logs how many documents of each kind gatefold does not use. It logs nothing if these numbers are
+// the same as before or all zero.
 func (l *runLog) noteIgnored(ignored []store.Ignored) {
 	if slices.Equal(ignored, l.ignored) {
 		return
@@ -63,8 +63,8 @@ func (l *runLog) noteIgnored(ignored []store.Ignored) {
 	}
 }
 
-// noteEmpty logs a warning if the folder has no files, unless its last Tree also had none. It is probably the
-// wrong folder.
+// noteEmpty logs a warning if the folder has no files, because it is probably the wrong folder. It logs nothing
+// if the folder already had no files before.
 func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	empty := tree.Files.Len()+len(tree.Skipped) == 0
 	if empty && !l.empty {
@@ -73,9 +73,9 @@ func (l *runLog) noteEmpty(tree *watcher.Tree) {
 	l.empty = empty
 }
 
-// summarize logs the one line of a reload, at level debug if nothing changed and no user waits. total_ms is the
-// time since the first change, including the debounce. The line names the first maxKeysLogged objects that were
-// set, and the first that were removed.
+// summarize logs one line about a reload. The level is debug if nothing changed and no user waits for the reload.
+// The field total_ms is the time since the first change of a file, including the debounce. The line names at most
+// maxKeysLogged objects that were set, and as many that were removed.
 func (l *runLog) summarize(r *run) {
 	level := zerolog.InfoLevel
 	if !r.asked && r.nothing() {
@@ -104,8 +104,8 @@ func (l *runLog) summarize(r *run) {
 	line.Msg("reloaded")
 }
 
-// nothing reports whether the run read no file and changed nothing. It returns false before the first
-// publication.
+// nothing reports whether the run had no effect: it read no file and changed nothing. It returns false before the
+// first publication.
 func (r *run) nothing() bool {
 	return !r.first && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
 }
@@ -113,8 +113,8 @@ func (r *run) nothing() bool {
 // maxKeysLogged is how many objects the line of a reload names as set, and how many as removed.
 const maxKeysLogged = 5
 
-// named returns a text such as "HTTPRoute shop/cart, Service shop/cart and 3 more": the keys, and how many more
-// there are. all is the number of objects, with those in keys.
+// named returns a text such as "HTTPRoute shop/cart, Service shop/cart and 3 more". It names the objects in keys.
+// The parameter all is the number of all objects, including those in keys.
 func named(keys []manifest.Key, all int) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {

@@ -97,7 +97,7 @@ func (d *secretDir) apply() store.Change {
 	return change
 }
 
-// locate returns the problems, with a place for each problem of a Secret of this folder.
+// locate returns the problems. A problem of a Secret of this folder gets the file of the Secret as its place.
 func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	if d == nil {
 		return problems
@@ -105,8 +105,9 @@ func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	return d.atFiles(d.store.Locate(problems))
 }
 
-// atFiles returns the problems. For a problem of a Secret of this folder, it sets the file to that of the
-// Secret's entry. It removes line and column, which are those of a generated document that users do not see.
+// atFiles returns the problems, of which those of Secrets of this folder are changed. Their file becomes that of
+// the Secret's entry. Their line and column are removed, because they belong to a generated document that users
+// do not see.
 func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	out := slices.Clone(problems)
 	for i := range out {
@@ -123,8 +124,9 @@ func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	return out
 }
 
-// join returns one Change for the translator: that of the folder of YAML, and the changes of this folder's last
-// Tree. If both folders have a Secret, only the one of this folder is in it.
+// join merges two changes to one for the translator: the Change of the folder of YAML (the parameter), and that
+// of the last Tree of this folder of Secrets. If both folders have the same Secret, the result has only the
+// Secret of this folder.
 func (d *secretDir) join(change store.Change) store.Change {
 	if d == nil {
 		return change
@@ -162,8 +164,8 @@ func (d *secretDir) join(change store.Change) store.Change {
 	return out
 }
 
-// staleOf returns the stale objects of both folders. If both folders have a Secret, the one of this folder
-// counts.
+// staleOf returns the stale objects of both folders. If both folders have a Secret of the same name, the Secret
+// of the folder of YAML is left out.
 func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	hidden := func(s store.Stale) bool { return d.own[s.Key] != nil }
 	if len(d.stale) == 0 && !slices.ContainsFunc(change.Stale, hidden) {
@@ -174,9 +176,9 @@ func (d *secretDir) staleOf(change store.Change) []store.Stale {
 	return all
 }
 
-// overlay adds the Secrets of this folder to a Change that has everything in the folder of YAML (the parameter
-// all), and returns it. They replace that folder's Secrets with the same key. It may change the list all.Set in
-// place.
+// overlay adds the Secrets of this folder to a Change (the parameter all) that has all objects of the folder of
+// YAML, and returns the Change. A Secret of this folder replaces a Secret of the folder of YAML with the same
+// key. The list all.Set may be changed in place.
 func (d *secretDir) overlay(all store.Change) store.Change {
 	if d == nil {
 		return all
@@ -186,8 +188,8 @@ func (d *secretDir) overlay(all store.Change) store.Change {
 	return all
 }
 
-// note adds the Secrets of a Change of the folder of YAML to d.folder, and removes from it the Secrets that are
-// gone.
+// note updates d.folder, the Secrets of the folder of YAML, by a Change of that folder: it adds new Secrets, and
+// removes those that are gone.
 func (d *secretDir) note(change store.Change) {
 	for _, o := range change.Set {
 		if o.Key.Kind == "Secret" {
@@ -221,10 +223,10 @@ func (d *secretDir) twice() []manifest.Problem {
 	return problems
 }
 
-// secretsOf converts the files of a secret folder to a Tree that the store can apply. It has one generated
-// document for each Secret, with the path of the Secret's folder. If a file of a Secret cannot be read, the
-// Secret is in Skipped instead, so that its last version stays. Skipped also reports files in the wrong place,
-// and folders whose files have other names than those of isSecretKey.
+// secretsOf converts the files of a secret folder to a Tree that the store can apply: one generated document for
+// each Secret, with the path of the Secret's folder. If a file of a Secret cannot be read, the Secret is listed
+// in Tree.Skipped, so that the store keeps its last version. Tree.Skipped also has files in the wrong place, and
+// folders in which no file has a name that isSecretKey accepts.
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
 	others := map[string][]string{} // names of files that are not keys of a Secret, by folder
@@ -268,8 +270,8 @@ func secretsOf(tree watcher.Tree) watcher.Tree {
 // notASecret is the code of the problem of a folder in --secret-dir that is not a Secret.
 const notASecret = "NotASecret"
 
-// misnamed returns the Skip of a folder that has none of the files of a Secret (isSecretKey), but others, such
-// as those of certbot. Its text has the first maxNamed of their names.
+// misnamed returns the watcher.Skip that reports a folder without any file of a Secret (isSecretKey), but with
+// other files, such as those of certbot. Its text has the names of the first maxNamed files.
 func misnamed(dir string, names []string) watcher.Skip {
 	slices.Sort(names)
 	return watcher.Skip{Path: dir, Reason: notASecret, Detail: fmt.Sprintf(

@@ -83,8 +83,8 @@ func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
 	}, false, nil
 }
 
-// add updates r.objects and r.resources to those of the Tree that is being read. change and updates are the
-// differences from the Tree that was read before.
+// add updates r.objects and r.resources to those of the Tree that is being read. The parameters change and
+// updates have the differences between this Tree and the Tree that was read before.
 func (r *sideReader) add(change store.Change, updates []xds.Update) {
 	for _, key := range change.Gone {
 		delete(r.objects, key)

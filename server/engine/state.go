@@ -42,10 +42,10 @@ type State struct {
 	Secrets bool   // the content of Secrets may be saved, too
 }
 
-// open loads the saved state of the folder into the store of r, and logs what is wrong with the state. It
-// returns nil if nothing is saved, or if a state folder that no user named cannot be used. If a named one
-// cannot be used, the state saves nothing and reports that. The error means that another gatefold uses the
-// named state folder.
+// open loads the saved state of the folder into the store of r, and logs what is wrong with the state. If nothing
+// is to be saved, it returns nil. If the state folder cannot be used, the result depends on whether a user named
+// that folder: if not, it is nil; if so, it is a state that saves nothing and reports that. The error means that
+// another gatefold uses the state folder that the user named.
 func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error) {
 	if o.Dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
@@ -112,9 +112,9 @@ func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable [
 	return unusable, err
 }
 
-// setAside renames a state that cannot be applied, for diagnosis. It puts a new Store into r, which starts from
-// the texts in the state. The texts are validated like files of the folder. If that fails as well, the Store
-// starts empty. setAside returns the objects that cannot be used.
+// setAside is called if a saved state cannot be applied. It renames the state, for diagnosis, and puts a new
+// Store into r. The new Store starts from the texts in the state, validated like files of the folder. If that
+// fails too, it starts empty. setAside returns the objects that cannot be used.
 func (s *state) setAside(r *reader, saved []store.Saved, cause error) (unusable []manifest.Key) {
 	s.damaged = true
 	path, err := journal.SetAside(s.options.Dir, time.Now())
@@ -182,8 +182,9 @@ func (s *state) observe(r *run) {
 	s.keeper.Save(s.reader.store.Unsaved())
 }
 
-// giveUp sets the restored state aside (setAside) because it cannot be applied, and returns true. It returns
-// false if no state was restored, if it was set aside before, or if something was published.
+// giveUp sets the restored state aside (setAside), because it cannot be applied, and returns true. It returns
+// false, and does nothing, if no state was restored, if the state was already set aside, or if something was
+// published.
 func (s *state) giveUp(cause error) bool {
 	if s == nil || len(s.saved) == 0 {
 		return false

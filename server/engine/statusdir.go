@@ -54,9 +54,9 @@ func startStatusDir(ctx context.Context, dir string, srv *server.Server, log zer
 	}
 }
 
-// statusWriter writes status files in the background, so that nothing waits for the disk. If several changes of
-// a file are pending, it writes only the newest. A file that could not be written stays pending. The files
-// remain when gatefold stops.
+// statusWriter writes status files in the background, so that nothing waits for the disk. If a file has several
+// changes, only the newest is written. A file that could not be written is tried again later. The files remain
+// when gatefold stops.
 type statusWriter struct {
 	feed    *board.Feed
 	folder  statusFolder
@@ -89,9 +89,9 @@ func (w *statusWriter) run(ctx context.Context) {
 	}
 }
 
-// write writes the status files whose objects changed (the feed), and those that could not be written before.
-// At its first call, and after the folder was replaced, it writes all of them, and removes the files of objects
-// that no longer exist. It returns the first error.
+// write writes the status files of the objects that changed, and the files that could not be written before. At
+// its first call, and after the folder was replaced, it writes the files of all objects, and removes the files of
+// objects that no longer exist. It returns the first error.
 func (w *statusWriter) write(ctx context.Context) error {
 	anew, err := w.folder.open()
 	if err != nil {
@@ -127,8 +127,8 @@ func (w *statusWriter) write(ctx context.Context) error {
 	return first
 }
 
-// put writes the status of an object into a file. It removes the file if now is nil. It returns an error if
-// that fails.
+// put writes the status of an object (now) into a file, or removes the file if the status is nil. The error says
+// why that failed.
 func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	if now == nil {
 		return w.folder.remove(file)
@@ -140,8 +140,9 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// reportState logs err if its text is new, and logs the end of an error if err is nil. It also stores whether
-// writing fails, for run and the metric.
+// reportState is called after each attempt to write status files, with its error or nil. It logs an error with a
+// new text, and it logs when writing works again. It also stores whether writing fails, for the method run and
+// for the metric.
 func (w *statusWriter) reportState(err error) {
 	w.failing.Store(err != nil)
 	reason := ""

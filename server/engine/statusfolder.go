@@ -118,7 +118,7 @@ func (f *statusFolder) put(file string, text []byte) error {
 	return nil
 }
 
-// spare writes text to spareFile, which put then renames. It returns an error if that fails.
+// spare writes text to spareFile, which put then renames to the status file. The error says why that failed.
 func (f *statusFolder) spare(text []byte) error {
 	if err := f.root.Remove(spareFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -152,8 +152,8 @@ func (f *statusFolder) remove(file string) error {
 	return nil
 }
 
-// removeEmpty removes a folder if it is empty. It reports whether it did. It does not remove a link to a
-// folder.
+// removeEmpty removes a folder if it is empty, and returns true if it was removed. It does not remove a symbolic
+// link to a folder.
 func (f *statusFolder) removeEmpty(dir string) bool {
 	info, err := f.root.Lstat(dir)
 	return err == nil && info.IsDir() && f.root.Remove(dir) == nil

@@ -15,9 +15,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// translation makes a Result from each Change, and recovers from panics of the translator. It finds the objects
-// of a Change that cannot be applied, and withholds them: it applies a replacement (isolate.go). If a panic
-// left the translator inconsistent, it makes a new one.
+// translation makes a translate.Result from each store.Change, and recovers from panics of the translator. It
+// finds the objects that the translator cannot process, and applies a replacement of each (isolate.go): these
+// objects are withheld. If a panic left the translator inconsistent, translation makes a new translator.
 type translation struct {
 	translator  translator
 	options     translate.Options
@@ -41,7 +41,7 @@ type translation struct {
 	withheld *withholding
 }
 
-// translator is the part of translate.Translator that the engine uses.
+// translator has the methods of translate.Translator that the engine uses.
 type translator interface {
 	Take(stop memo.Stop, change store.Change) error
 	Apply(change store.Change) translate.Result
@@ -51,7 +51,7 @@ type translator interface {
 	Former(key manifest.Key) *manifest.Object
 }
 
-// phase says whether the server has what the translator has made.
+// phase says whether the server has got everything that the translator has made.
 type phase string
 
 const (
@@ -92,9 +92,10 @@ func onAllInterfaces(options translate.Options) translate.Options {
 	return options
 }
 
-// apply returns the Result of a Change, and of earlier Changes that were not processed completely. It withholds
-// the objects that the translator cannot process. In the phase ahead, it makes a new translator, because an
-// inconsistent one could make wrong routes. After an error, the next call processes the Change again.
+// apply returns the Result of a Change together with earlier Changes that were not applied completely. Objects
+// that the translator cannot process are replaced (withheld). If the last Result may not have reached the server
+// (phase ahead), apply first makes a new translator, because an inconsistent one could make wrong routes. After
+// an error, the next call processes the Change again.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
@@ -121,31 +122,33 @@ func (t *translation) apply(change store.Change) (result translate.Result, err e
 	return result, nil
 }
 
-// published records that the server has a Result and all earlier ones.
+// published records that the server has got this Result and all earlier ones.
 func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
 	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
 }
 
-// quarantine stores what Envoys rejected (translate.Quarantine), for the next apply.
+// quarantine passes to the translator which parts of resources Envoys rejected (translate.Quarantine). The next
+// apply uses it.
 func (t *translation) quarantine(rejected translate.Quarantine) {
 	t.rejected = rejected
 	t.translator.Quarantine(rejected)
 }
 
-// discover stores the answers of issuers, for the next apply.
+// discover passes the answers of OpenID issuers to the translator. The next apply uses them.
 func (t *translation) discover(issuers translate.Discoveries) {
 	t.issuers = issuers
 	t.translator.Discover(issuers)
 }
 
-// retry makes the next apply try the withheld objects again.
+// retry makes the next call of apply try again to translate the withheld objects: those for which gatefold itself
+// failed.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect passes to the translator, ahead of time, what the first Change will probably contain, so that less is
-// left to do then. It returns the translator's error, or a panic as an error. After an error, the next apply
-// makes a new translator.
+// expect passes a Change to the translator before the folder is read: what the first Change will probably
+// contain. So less is left to translate afterwards. It returns the translator's error, or a panic as an error.
+// After an error, the next apply makes a new translator.
 func (t *translation) expect(change store.Change) error {
 	err := t.attempt(change, runDeadline, true)
 	if err != nil {
@@ -170,9 +173,9 @@ func (t *translation) renew() {
 	t.pending, t.phase = t.reader.all(), fresh
 }
 
-// attempt passes a Change to the translator. It returns the translator's error, or a panic as an error. limit
-// is the CPU time that the attempt may use; deadlinePerObject is added for each object. If yields is true, the
-// attempt also ends for a newer Tree.
+// attempt passes a Change to the translator. It returns the translator's error, or a panic as an error. The
+// parameter limit is the CPU time that the attempt may use; deadlinePerObject is added for each object. If yields
+// is true, the attempt also ends early when the folder has a newer state.
 func (t *translation) attempt(change store.Change, limit time.Duration, yields bool) (err error) {
 	runtime.LockOSThread() // the CPU time of this thread is measured
 	defer runtime.UnlockOSThread()
@@ -184,7 +187,8 @@ func (t *translation) attempt(change store.Change, limit time.Duration, yields b
 	return err
 }
 
-// reportMistake logs why a step cannot apply a Change as a whole, with the stack of a panic.
+// reportMistake logs that a step ("translate" or "publish") cannot apply a Change as a whole. The error err is
+// the reason; if it is a panic, its stack is logged, too.
 func (t *translation) reportMistake(step string, err error, change store.Change) {
 	line := t.log.Error().Str("step", step).Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
 	describeMistake(line, err).

@@ -15,8 +15,7 @@ import (
 // tooManyEnvoys is the code of the problem that --max-envoys leaves a Gateway without an Envoy on this machine.
 const tooManyEnvoys = "TooManyEnvoys"
 
-// unhosted has the problems of Gateways for which gatefold runs no Envoy on this machine, because of
-// --max-envoys.
+// unhosted has a problem for each Gateway that has no Envoy on this machine because --max-envoys is reached.
 type unhosted struct {
 	changed chan struct{} // capacity 1: problems has changed
 
@@ -27,8 +26,8 @@ type unhosted struct {
 // newUnhosted returns an unhosted without problems.
 func newUnhosted() *unhosted { return &unhosted{changed: make(chan struct{}, 1)} }
 
-// note computes the problems from the states of all Envoys of this machine. If the problems changed, it wakes
-// run. It never waits for the pipeline.
+// note computes the problems from the states of all Envoys of this machine. If the problems changed, it wakes the
+// method run. It never waits for the pipeline.
 func (u *unhosted) note(states []host.State) {
 	var problems []manifest.Problem
 	for _, s := range states {

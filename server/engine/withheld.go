@@ -13,8 +13,9 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// withheld is an object that is not applied, because gatefold itself fails to translate it: it panics, or takes
-// too long. Instead, the translator has a replacement (inForce).
+// withheld is an object that gatefold itself fails to translate: the translator panics, or takes too long. The
+// translator has a replacement instead (inForce): for example, the last valid version, or a route that answers
+// 500.
 type withheld struct {
 	object  *manifest.Object // the version that cannot be translated; nil if its removal cannot be applied
 	former  *manifest.Object // the last valid version, which is served; nil if there is none
@@ -24,8 +25,8 @@ type withheld struct {
 	told    *status.Update // the translator's last status, if a route without backends replaces the object
 }
 
-// withholding has the withheld objects (see withheld). gatefold tries each again when it changes, and when a
-// user requests a reload.
+// withholding has the withheld objects: those that gatefold itself fails to translate. gatefold tries each of
+// them again when the object changes, and when a user requests a reload.
 type withholding struct {
 	all map[manifest.Key]*withheld
 	// released has, for each released object, the last status that the translator returned. restate publishes it.
@@ -48,8 +49,8 @@ func newWithholding() *withholding {
 	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
 }
 
-// add adds a withheld object. If its last valid version is not served in its place, add also adds its key to
-// q.substitutes.
+// add stores that an object is withheld: a replacement is applied, because gatefold fails to translate it. If
+// this replacement is not the last valid version of the object, add also adds the object's key to q.substitutes.
 func (q *withholding) add(key manifest.Key, w *withheld) {
 	w.told = q.released[key] // the last status of the translator is still known
 	delete(q.released, key)
@@ -59,8 +60,8 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns, for the store, the last valid versions that are served instead of withheld ones. It also
-// removes the substitutes whose objects are no longer withheld. It is called after everything is published.
+// formers returns, for the store, the last valid versions that are served instead of withheld objects. It also
+// removes from q.substitutes the objects that are no longer withheld. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -72,8 +73,8 @@ func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	return former
 }
 
-// release removes a withheld object, and moves its last status to q.released. It does nothing if the object is
-// not withheld.
+// release removes an object from the withheld ones, so that its own version is tried again. The last status of
+// its replacement moves to q.released. If the object is not withheld, release does nothing.
 func (q *withholding) release(key manifest.Key) {
 	w := q.all[key]
 	if w == nil {
@@ -86,8 +87,9 @@ func (q *withholding) release(key manifest.Key) {
 	q.sure = false
 }
 
-// filter returns a Change for the translator, in which a withheld version is replaced by what is served
-// instead. A withheld object that has changed is released, so that its new version is tried.
+// filter returns a copy of a Change for the translator. In this copy, the replacement takes the place of each
+// object that gatefold fails to translate. If such an object has changed, the copy has its new version, and the
+// object is no longer withheld.
 func (q *withholding) filter(change store.Change) store.Change {
 	if len(q.all) == 0 {
 		return change
@@ -108,8 +110,8 @@ func (q *withholding) filter(change store.Change) store.Change {
 	return change
 }
 
-// retry releases all withheld objects, and returns a Change that contains them. To apply it is to try them
-// again.
+// retry returns a Change with all withheld objects (those that gatefold failed to translate), and removes them
+// from the withheld ones. When this Change is applied, they are tried again.
 func (q *withholding) retry() store.Change {
 	var parts []part
 	for _, key := range slices.SortedFunc(maps.Keys(q.all), manifest.CompareKeys) {
@@ -143,8 +145,9 @@ func (w *withheld) why() string {
 	return words + "; the object is not in force"
 }
 
-// report adds the problems of the withheld objects to a Result, and changes statuses (restate). It returns the
-// stale objects of the folder together with the withheld objects whose last valid version is served.
+// report adds a problem for each withheld object (one that gatefold fails to translate) to a Result, and corrects
+// statuses (restate). It returns the parameter stale, the stale objects of the folder, together with the withheld
+// objects whose last valid version is served.
 func (q *withholding) report(result *translate.Result, stale []store.Stale, folder *store.Store) []store.Stale {
 	q.restate(result)
 	if len(q.all) == 0 {
@@ -164,8 +167,8 @@ func (q *withholding) report(result *translate.Result, stale []store.Stale, fold
 	return q.stale
 }
 
-// replaces reports whether a problem is about the copy without backends (translate.Closed) that is served in
-// place of the user's route.
+// replaces reports whether the problem p is about a replacement that is served in place of the user's route: the
+// copy without backends (translate.Closed). Such a problem is not shown to the user.
 func (q *withholding) replaces(p manifest.Problem) bool {
 	w := q.all[p.Object]
 	return w != nil && w.inForce.set != nil && w.former == nil
@@ -192,8 +195,9 @@ func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	return all
 }
 
-// restate changes the statuses of withheld routes that are served without backends (translate.Closed) to not
-// accepted. It also adds the translator's statuses of released objects.
+// restate corrects the statuses in a Result. A withheld route that is served without backends (translate.Closed)
+// gets the status that it is not accepted. For an object that is no longer withheld, restate adds the last status
+// that the translator returned, unless the Result has a newer one.
 func (q *withholding) restate(result *translate.Result) {
 	if len(q.all)+len(q.released) == 0 {
 		return
@@ -215,7 +219,8 @@ func (q *withholding) restate(result *translate.Result) {
 	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
 }
 
-// rejected returns a copy of a route's status with Accepted False for each parent. why is the message.
+// rejected returns a copy of a route's status, in which the condition Accepted is False for each parent. The
+// parameter why is the message of the condition.
 func rejected(from *gwv1.RouteStatus, why string) *gwv1.RouteStatus {
 	out := from.DeepCopy()
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: why}

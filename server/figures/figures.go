@@ -106,8 +106,8 @@ func New() *Set {
 	return m
 }
 
-// begin makes a series with the value 0 for every label value that is known in advance. Otherwise an alert on
-// an increase would miss the first increase, because Prometheus has no earlier value.
+// begin makes a time series with the value 0 for every label value that is known in advance. Without this first
+// value, Prometheus would not see the first increase, and an alert would miss it.
 func (m *Set) begin() {
 	for _, typ := range delta.Types() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {
@@ -126,16 +126,16 @@ func (m *Set) begin() {
 	m.CountProblems(nil)
 }
 
-// FollowWaiting adds the metric of streams whose first request is not read yet. count returns their number, and
-// is called when metrics are read.
+// FollowWaiting adds the metric of how many streams wait until their first request is read. The function count
+// returns this number. It is called whenever metrics are read.
 func (m *Set) FollowWaiting(count func() int64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gatefold_xds_waiting", Help: "Streams of which nothing is read yet: before the first load, when many come at once, or as they say nothing.",
 	}, func() float64 { return float64(count()) }))
 }
 
-// FollowTLS adds the metrics of the xDS certificate files. look returns their state, and is called when metrics
-// are read.
+// FollowTLS adds the metrics of the xDS certificate files. The function look returns the state of these files. It
+// is called whenever metrics are read.
 func (m *Set) FollowTLS(look func() mtls.State) {
 	gauge := func(name, help string, value func(mtls.State) float64) {
 		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
@@ -147,14 +147,15 @@ func (m *Set) FollowTLS(look func() mtls.State) {
 		func(state mtls.State) float64 { return float64(state.NotAfter.Unix()) })
 }
 
-// Connected counts an Envoy that connects. old is true if it is older than the version that gatefold is tested
-// with.
+// Connected counts an Envoy that connects. The parameter old is true if this Envoy is older than the version that
+// gatefold is tested with.
 func (m *Set) Connected(old bool) {
 	m.streams.Inc()
 	m.old.Add(number(old))
 }
 
-// Disconnected counts an Envoy that disconnects. old is the same as for Connected.
+// Disconnected counts an Envoy that disconnects. The parameter old must have the same value as in the call of
+// Connected for this Envoy.
 func (m *Set) Disconnected(old bool) {
 	m.streams.Dec()
 	m.old.Sub(number(old))
@@ -169,8 +170,8 @@ func (m *Set) StreamPanicked() { m.panics.Inc() }
 // TaskPanicked counts a background task that starts again after a panic.
 func (m *Set) TaskPanicked(task string) { m.taskPanics.WithLabelValues(task).Inc() }
 
-// Published sets what is served: the number of resources by type, the number of stale objects, and the
-// certificates in use.
+// Published sets the metrics of what is served. The function resources returns the number of resources of a type.
+// The parameter stale is the number of stale objects, and certificates are those in use.
 func (m *Set) Published(resources func(typ string) int, stale int, certificates []ir.Certificate) {
 	for _, typ := range delta.Types() {
 		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(resources(typ)))
@@ -185,8 +186,8 @@ func (m *Set) Sent(typ string, bytes int) {
 	m.bytes.WithLabelValues(xds.ShortType(typ)).Add(float64(bytes))
 }
 
-// Answered counts an Envoy's answer to r. nack is true for a rejection. An answer to a test table (r.Probe),
-// which every Envoy rejects, counts neither as ACK nor as NACK.
+// Answered counts an Envoy's answer to the response r. The parameter nack is true for a rejection. If r is a test
+// table (r.Probe), which every Envoy rejects, the answer counts neither as ACK nor as NACK.
 func (m *Set) Answered(r *delta.Response, nack bool) {
 	switch {
 	case r.Probe:
@@ -198,14 +199,16 @@ func (m *Set) Answered(r *delta.Response, nack bool) {
 	}
 }
 
-// Staged counts a revision of a fleet with canaries. result is "promoted", "frozen", "forced" or "unjudged".
+// Staged counts a decision on a revision of a fleet with canaries. The result is "promoted", "frozen", "forced"
+// (a user promoted it) or "unjudged" (promoted because no canary was connected).
 func (m *Set) Staged(result string) { m.staged.WithLabelValues(result).Inc() }
 
 // SetFrozen sets the number of frozen fleets.
 func (m *Set) SetFrozen(fleets int) { m.frozen.Set(float64(fleets)) }
 
-// Reloaded counts a change of the folder by its result. ok is true if the current folder is served, and held if
-// the folder is frozen. durations are those of the steps, by name.
+// Reloaded counts a change of the folder by its result (server.Reload). The parameter ok is true if the current
+// folder is served, and held is true if the folder is frozen. The map durations has the duration of each step, by
+// name.
 func (m *Set) Reloaded(result string, ok, held bool, durations map[string]time.Duration) {
 	m.reloads.WithLabelValues(result).Inc()
 	m.reloadOK.Set(number(ok))

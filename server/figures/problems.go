@@ -26,9 +26,9 @@ type problemLabels struct {
 	code, namespace string
 }
 
-// CountProblems sets gatefold_problems to the numbers of the given problems, and gatefold_xds_quarantined to
-// the number of those with the code xds.RejectedCode. Without a problem, both severities have a series with the
-// value 0, so that alerts have a value.
+// CountProblems sets gatefold_problems to the numbers of the given problems. It sets gatefold_xds_quarantined to
+// the number of problems with the code xds.RejectedCode. If there are no problems, each severity still has a
+// series with the value 0, so that alerts have a value.
 func (m *Set) CountProblems(problems []manifest.Problem) {
 	count := map[problemLabels]int{{manifest.Error, "", ""}: 0, {manifest.Warning, "", ""}: 0}
 	named, rejected := namespacesOf(problems), 0
@@ -49,8 +49,8 @@ func (m *Set) CountProblems(problems []manifest.Problem) {
 	}
 }
 
-// namespacesOf returns the namespaces that get a label value of their own: the maxNamespaces with the most
-// problems. It leaves out invalid names.
+// namespacesOf returns the namespaces that the metric names: the maxNamespaces with the most problems. All others
+// share one label value (otherNamespaces), and so do invalid names.
 func namespacesOf(problems []manifest.Problem) map[string]bool {
 	count := map[string]int{}
 	for _, p := range problems {

@@ -17,8 +17,8 @@ type unprogrammed struct {
 	gateways, listeners *prometheus.Desc
 }
 
-// FollowBoard adds the metrics of Gateways and listeners that are not programmed. The numbers are computed from
-// the statuses of the board when metrics are read.
+// FollowBoard adds the metrics of how many Gateways and listeners are not programmed. When metrics are read, the
+// numbers are computed from the statuses of the board (the parameter shown).
 func (m *Set) FollowBoard(shown *board.Board) {
 	m.Registry.MustRegister(&unprogrammed{
 		shown,

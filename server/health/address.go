@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Address is an admin address whose pages gatefold may request. Only Admit returns one.
+// Address is the admin address of an Envoy from which gatefold may request pages. Only Admit returns one.
 type Address struct {
 	network, address string
 }
 
-// maxClaim bounds the length of a claimed address, in bytes.
+// maxClaim bounds the length, in bytes, of the admin address that an Envoy claims in its node metadata.
 const maxClaim = 200
 
 // Admit decides whether gatefold may request pages from claim, the admin address in an Envoy's node metadata.
@@ -53,7 +53,7 @@ func Admit(claim string, peer net.Addr, socket string) (Address, *Unknown) {
 	return Address{"tcp", at.String()}, nil
 }
 
-// admitSocket does what Admit does if the claimed admin address is a unix socket at path. The path must be
+// admitSocket does the same as Admit for a claimed admin address that is a unix socket at path. The path must be
 // absolute and clean, and in the directory of gatefold's own socket.
 func admitSocket(path string, peer net.Addr, socket string) (Address, *Unknown) {
 	own, err := filepath.Abs(socket)

@@ -41,10 +41,10 @@ var (
 	errTooLarge = errors.New("its answer is too large")
 )
 
-// Ask requests an Envoy's admin pages, and stores the health of the Envoy's clusters in e. known has, by name,
-// the clusters that are made from the user's folder; Ask ignores all others. If the health cannot be read, Ask
-// stores the reason in e.Unknown. It reads at most 64 MiB, and at most 8 MiB for one cluster. It takes at most
-// two seconds. It follows no redirect and uses no proxy.
+// Ask requests an Envoy's admin pages from the address at, and stores the health of the Envoy's clusters in e.
+// The map known has the clusters, by name, that are made from the user's folder; others are ignored. If the
+// health cannot be read, Ask stores the reason in e.Unknown. It takes at most two seconds, and reads at most 64
+// MiB, of which at most 8 MiB for one cluster. It follows no redirect and uses no proxy.
 func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluster) {
 	found := inventory{known: known, seen: map[string]bool{}}
 	if err := ask(ctx, at, e.Node, &found); err != nil {
@@ -55,8 +55,9 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
-// ask requests the admin pages of the Envoy whose node.id is node from the address at, and adds the health of
-// its clusters to found. It returns an error if a page cannot be read, or if another Envoy answers.
+// ask requests the admin pages from the address at, and adds the health of the Envoy's clusters to found. The
+// Envoy must have the node.id given by the parameter node. It returns an error if a page cannot be read, or if
+// another Envoy answers.
 func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -72,14 +73,14 @@ func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	return a.get(ctx, clustersPage, found.read)
 }
 
-// asker is an HTTP client whose requests all go to one admin address, whatever host a URL has.
+// asker is an HTTP client for one admin address. It connects to that address whatever host a URL has.
 type asker struct {
 	transport *http.Transport
 	client    http.Client
 }
 
-// newAsker returns an asker of an address. It returns an error if the path of a unix socket does not exist or
-// is not a socket, for example a link.
+// newAsker returns an asker for the address at. If that is a unix socket, the file must be a socket: if no file
+// exists, or the file is something else (for example a link), newAsker returns an error.
 func newAsker(at Address) (*asker, error) {
 	if at.network == "unix" {
 		// A link next to gatefold's socket could point to any socket.
@@ -122,8 +123,8 @@ func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error
 	return read(response.Body)
 }
 
-// unanswered converts the error of a request to the reason that users see. The texts are gatefold's own, so
-// that nothing from the other side is repeated.
+// unanswered converts the error of a request to the address at to the reason that users see. No text from the
+// other side is repeated: all texts are gatefold's own.
 func unanswered(at Address, err error) *Unknown {
 	u := &Unknown{Hint: "see whether its admin listens there, and is on the network of gatefold"}
 	switch {

@@ -93,7 +93,8 @@ var words = map[Reason]string{
 	Discovered:    "discovery says that it is unhealthy",
 }
 
-// portOf returns the port in the name of a Service's cluster (backend.Key), and 0 if there is none.
+// portOf returns the port of the Service from which a cluster is made. It takes the port from the cluster's name
+// (backend.Key), and returns 0 if the name has none.
 func portOf(c *ir.Cluster) int {
 	text, _ := strings.CutPrefix(c.Name, c.Objects[0].Kind+"/"+c.Objects[0].Namespace+"/"+c.Objects[0].Name+"/")
 	text, _, _ = strings.Cut(text, "/")
@@ -111,15 +112,16 @@ func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	return policies
 }
 
-// Wrong reports whether a person should check the backend: it has no endpoint, or an endpoint is unhealthy for
-// another reason than Draining.
+// Wrong reports whether a person should look at the backend. It returns true if the backend has no endpoint, or
+// has an endpoint that is unhealthy for another reason than Draining.
 func (b *Backend) Wrong() bool {
 	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {
 		return !slices.Equal(e.Reasons, []Reason{Draining})
 	})
 }
 
-// Unlisted returns the number of unhealthy endpoints that are not in Unhealthy.
+// Unlisted returns how many unhealthy endpoints the backend has in addition to those in the list Unhealthy, which
+// is bounded.
 func (b *Backend) Unlisted() int { return b.Endpoints - b.Healthy - b.NotChecked - len(b.Unhealthy) }
 
 // IsLocal reports whether a network address is on this host: loopback, or a unix socket.

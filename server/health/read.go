@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// bounded reads an admin page of Envoy (page), and returns errTooLarge after a number of bytes. left is how
-// many bytes of the page may still be read. value is how many bytes of one cluster may be read; the caller sets
-// it again after each cluster.
+// bounded reads an admin page of Envoy, and returns errTooLarge if the page or one cluster in it is too large.
+// The field left is how many bytes of the page may still be read, and value how many of the present cluster. The
+// caller sets value again after each cluster.
 type bounded struct {
 	page        io.Reader
 	left, value int
@@ -30,9 +30,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkNode reads the page /server_info. It returns errForeign if the page has another node.id than node, and
-// another error if the page cannot be decoded. If an Envoy has its own network namespace, another program may
-// answer on gatefold's loopback.
+// checkNode checks that the page /server_info is from the expected Envoy, whose node.id is the parameter node. If
+// the page has another node.id, it returns errForeign. Another error means that the page cannot be decoded.
+// Without the check, another program could answer: an Envoy with its own network namespace does not listen on
+// gatefold's loopback.
 func checkNode(page io.Reader, node string) error {
 	var info struct {
 		Node struct {
@@ -48,8 +49,8 @@ func checkNode(page io.Reader, node string) error {
 	return nil
 }
 
-// inventory collects the health of the clusters in known, from the admin pages of one Envoy. Its size is
-// bounded by the number of these clusters and by maxListed, whatever the pages contain.
+// inventory collects the health of an Envoy's clusters from its admin pages. It ignores clusters that are not in
+// known. Whatever the pages contain, its size is bounded by the number of known clusters and by maxListed.
 type inventory struct {
 	known   map[string]*ir.Cluster
 	seen    map[string]bool
@@ -61,8 +62,8 @@ type inventory struct {
 	backends   []Backend
 }
 
-// read reads /clusters (envoy.admin.v3.Clusters), cluster by cluster. It returns an error if the page is
-// truncated, too large or not that of an Envoy.
+// read reads the page /clusters (envoy.admin.v3.Clusters), one cluster at a time. It returns an error if the page
+// is truncated, too large, or not from an Envoy.
 func (i *inventory) read(page io.Reader) error {
 	b := &bounded{page, maxPage, maxCluster}
 	d := json.NewDecoder(b)
@@ -90,9 +91,9 @@ func (i *inventory) read(page io.Reader) error {
 	return err
 }
 
-// add counts the endpoints of one cluster of the page. It ignores unknown clusters, and a cluster that it has
-// seen before. If the cluster has an unhealthy endpoint or no endpoint, add also appends it to i.backends. All
-// backends together list at most maxListed unhealthy endpoints.
+// add counts the endpoints of one cluster of the page. It ignores a cluster that is not in i.known, and a cluster
+// that was already added. If the cluster has an unhealthy endpoint or no endpoint, add also appends a Backend to
+// i.backends. All backends together list at most maxListed unhealthy endpoints.
 func (i *inventory) add(status *clusterStatus) {
 	from := i.known[status.Name]
 	if from == nil || len(from.Objects) == 0 || i.seen[status.Name] {
@@ -130,8 +131,8 @@ type clusterStatus struct {
 	Hosts hostList `json:"host_statuses"`
 }
 
-// hostList has the endpoints of one cluster: it counts all (all) and the unhealthy ones (bad), and lists at
-// most maxListed of these.
+// hostList has the endpoints of one cluster. The field all counts all endpoints, and bad counts the unhealthy
+// ones. The list unhealthy has the unhealthy ones, at most maxListed.
 type hostList struct {
 	all, bad  int
 	unhealthy []Endpoint
@@ -156,8 +157,9 @@ func (l *hostList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// add counts an endpoint, and appends an unhealthy endpoint to l.unhealthy, which has at most maxListed. It
-// returns errNotEnvoy if the address of an endpoint that it appends is not an IP address.
+// add counts an endpoint. If the endpoint is unhealthy, add also appends it to l.unhealthy, unless that list
+// already has maxListed endpoints. If the address of an appended endpoint is not an IP address, add returns
+// errNotEnvoy.
 func (l *hostList) add(host *hostStatus) error {
 	l.all++
 	reasons := host.Health.reasons()
@@ -211,9 +213,9 @@ type hostHealth struct {
 	Discovery      string `json:"eds_health_status"`
 }
 
-// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. Of the reasons about
-// health checks it returns only the most specific: CheckPending, CheckTimeout, CheckFailed, CheckDegraded, in
-// this order.
+// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. Several reasons can be
+// about health checks. Then only the first of CheckPending, CheckTimeout, CheckFailed and CheckDegraded is
+// returned, because it is the most specific.
 func (h *hostHealth) reasons() (reasons []Reason) {
 	switch {
 	case h.Pending:

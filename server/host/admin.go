@@ -60,7 +60,7 @@ func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	return text, err
 }
 
-// serverInfo is the part of /server_info that gatefold reads.
+// serverInfo has the fields that gatefold reads from Envoy's admin page /server_info.
 type serverInfo struct {
 	Version string `json:"version"` // "9e55…/1.40.0/Clean/RELEASE/BoringSSL"
 	State   string `json:"state"`
@@ -104,8 +104,8 @@ func (a admin) serves(ctx context.Context, epoch int) bool {
 	return err == nil && info.Options.RestartEpoch == epoch && info.State == "LIVE"
 }
 
-// drain makes Envoy refuse new connections, and end open connections after their current request. It waits
-// until the given number of checks (looks) in a row find no open request, or until ctx ends. It returns the
+// drain makes Envoy refuse new connections, and end each open connection after its current request. It waits
+// until several checks in a row (as many as looks says) find no open request, or until ctx ends. It returns the
 // number of open requests at the last check. The error means that Envoy did not answer.
 func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {

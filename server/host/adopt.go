@@ -10,10 +10,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// adopt finds the Envoys that an earlier gatefold started for this Gateway, and supervises them. It continues a
-// hot restart at the step where the earlier gatefold was (resume). If the newest epoch has ended after it took
-// over the listeners, adopt finds only the epoch before it, which accepts no new connections. Then run starts a
-// new epoch. adopt changes nothing if no Envoy runs.
+// adopt finds the Envoys that an earlier gatefold started for this Gateway, and supervises them. If that
+// gatefold ended during a hot restart, adopt continues the hot restart (see resume). If the newest epoch took
+// over the listeners and then ended, only the previous epoch is left, which accepts no new connections: after
+// adopt, run starts a new epoch. adopt changes nothing if no Envoy runs.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -48,10 +48,10 @@ func (s *supervisor) adopt(ctx context.Context) {
 	}
 }
 
-// resume continues a hot restart at the step where the earlier gatefold was. newest and former are its two
-// epochs. If newest already serves, it becomes the serving Envoy. If it still starts with the current options,
-// resume waits for it (succeed). If it still starts with other options, resume kills it. Then former continues
-// to serve, unless former has ended or newest had already taken over the listeners (reclaim).
+// resume continues a hot restart that an earlier gatefold began: newest is the new epoch, and former the one
+// before it. If newest already serves, it becomes the serving Envoy. If newest still starts with the current
+// options, resume waits for it (succeed). If newest still starts with other options, resume kills it; former
+// then continues to serve, unless former has ended or newest had already taken over the listeners (see reclaim).
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former
@@ -82,9 +82,9 @@ type finder struct {
 	log     zerolog.Logger
 }
 
-// all returns the running Envoys of the Gateway: those in record, the content of the run file, and those that
-// orphans finds. The second group is not empty if an earlier gatefold ended before it wrote the run file, or if
-// the run file was lost.
+// all returns the running Envoys of the Gateway: those in record (the content of the run file), and those that
+// orphans finds among the processes of the machine. The run file lacks an Envoy if the earlier gatefold ended
+// before it wrote the file, or if the file was lost.
 func (f finder) all(record run) []*process {
 	var all []*process
 	for named := &record; named != nil; named = named.Parent {
@@ -131,9 +131,9 @@ func (f finder) orphan(record run, pid int) *process {
 	return p
 }
 
-// pair returns the Envoy with the newest epoch, and the epoch before it with the same base id. Both are nil if
-// there is no process; former is nil if newest has no predecessor. pair ends all other processes, because they
-// would keep the ports. It sorts all in place.
+// pair returns two of the given Envoys (the parameter all): the one with the newest restart epoch, and its
+// predecessor with the same base id. former is nil if there is no predecessor; both results are nil if no Envoy
+// is given. pair ends all other Envoys, because they would keep the ports. It sorts the given slice.
 func (f finder) pair(all []*process) (newest, former *process) {
 	slices.SortStableFunc(all, func(a, b *process) int { return cmp.Compare(b.run.Epoch, a.run.Epoch) })
 	for _, p := range all {

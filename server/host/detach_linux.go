@@ -77,8 +77,8 @@ func install(program *unix.SockFprog) error {
 	return err
 }
 
-// detachable returns the reason why an Envoy for hot restart would end together with gatefold. It returns nil
-// if the Envoy would keep running. self is the command line that runs gatefold, see Options.Self. binary is the
+// detachable returns the reason why an Envoy that is started for hot restart would end together with gatefold,
+// or nil if it would keep running. self is the command line that runs gatefold (Options.Self), and binary is the
 // path of Envoy.
 func detachable(self []string, binary string) error {
 	if len(self) == 0 {

@@ -10,8 +10,8 @@ import (
 // announceTime limits how long announceDrain waits for the numbers of open requests.
 const announceTime = time.Second
 
-// announceDrain logs how many open requests gatefold waits for before it ends, and how to end at once. It logs
-// nothing if the user already ended the drain (see Options.Hurry).
+// announceDrain logs for how many open requests gatefold waits before it ends, and how the user can end it at
+// once. If the user has already done so (see Options.Hurry), nothing is logged.
 func (h *Host) announceDrain() {
 	if h.hurried() {
 		return
@@ -30,8 +30,8 @@ func (h *Host) announceDrain() {
 	h.log.Info().Msgf("stopping: waiting up to %s for %s; press Ctrl-C again to stop now", h.options.DrainTime, what)
 }
 
-// openRequests returns the sum of the open requests of all running Envoys. known is false if an Envoy did not
-// answer within announceTime; open is then too low.
+// openRequests returns the sum of the open requests of all running Envoys. If an Envoy did not answer within
+// announceTime, the second result is false, and the sum is too low.
 func (h *Host) openRequests() (open int, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), announceTime)
 	defer cancel()

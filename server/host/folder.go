@@ -76,7 +76,8 @@ func filesOf(folder, gateway string) files {
 	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", oddLog: base + "_1.log", socket: base + ".sock"}
 }
 
-// remove removes all files of f. The log is removed too: gatefold has copied its lines to its own log.
+// remove removes all files of a Gateway's Envoy, also the log: gatefold has copied the lines of the log to its
+// own log.
 func (f files) remove() {
 	for _, path := range []string{f.run, f.bootstrap, f.log, f.oddLog, f.socket} {
 		_ = os.Remove(path) // a file that stays is later overwritten, or recognized as outdated
@@ -133,8 +134,9 @@ func (r run) write(path string) error {
 	return wholefile.Replace(path, append(text, '\n'), 0o600)
 }
 
-// of returns a copy of r with the pid and start time of a running process, and writes the copy to the run file
-// of f. The error means that the process has ended or that the file cannot be written.
+// of returns a copy of r for a running process: the copy has the pid and start time of the process. It also
+// writes the copy to the run file of f. The error means that the process has ended or that the file cannot be
+// written.
 func (r run) of(pid int, f files) (run, error) {
 	start, err := startTime(pid)
 	if err != nil {
@@ -145,9 +147,9 @@ func (r run) of(pid int, f files) (run, error) {
 }
 
 // leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted: those with a run file,
-// and those with a running process that was started with their bootstrap file. It knows the bootstrap files of
-// Gateways with a run file and of those in wanted, the Gateways of the served folder. To a process with another
-// bootstrap file in the folder, it sends SIGTERM.
+// and those for which a process runs with their bootstrap file. wanted are the Gateways of the served folder. A
+// process whose bootstrap file belongs to no wanted Gateway and to no run file is unknown: leftBehind sends
+// SIGTERM to it.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // the entries before an error are still used

@@ -61,7 +61,7 @@ type Options struct {
 	Changed func([]State)
 }
 
-// Host runs the Envoys of this machine.
+// Host runs an Envoy for each Gateway on this machine.
 type Host struct {
 	options Options
 	log     zerolog.Logger
@@ -96,8 +96,9 @@ func New(options Options, log zerolog.Logger) (*Host, error) {
 	}, nil
 }
 
-// Apply sets or removes the Gateways that need an Envoy. An update without Infra removes its Gateway. The first
-// call must contain all Gateways: Run stops running Envoys of other Gateways. Apply does not block.
+// Apply changes the set of Gateways that need an Envoy: each update sets a Gateway, or removes it if the update
+// has no Infra. The first call must contain all Gateways, because Run then stops the running Envoys of all
+// others. Apply does not block.
 func (h *Host) Apply(updates []ir.InfraUpdate) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +116,7 @@ func (h *Host) Apply(updates []ir.InfraUpdate) {
 	}
 }
 
-// next returns the Gateways that need an Envoy. The bool is false before the first call of Apply.
+// next returns the Gateways that need an Envoy. The second result is false before the first call of Apply.
 func (h *Host) next() (map[string]*ir.Infra, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,10 +159,10 @@ type crew struct {
 	ends map[string]<-chan struct{}
 }
 
-// become starts supervisors for the wanted Gateways, at most Options.MaxEnvoys, and stops all other
-// supervisors. It calls refuse with the Gateways above that limit. The parameter known is false before the
-// first call of Apply; then become does nothing. The first call that does something also searches the Envoys of
-// an earlier gatefold, and ends those without a wanted Gateway.
+// become starts supervisors for the wanted Gateways, at most Options.MaxEnvoys, and stops all other supervisors.
+// Gateways above that limit are passed to refuse. The parameter known is false before the first call of Apply;
+// then become does nothing. The first call with known true also looks for the Envoys of an earlier gatefold, and
+// ends those whose Gateway is not wanted.
 func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return

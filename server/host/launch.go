@@ -37,7 +37,8 @@ type launch struct {
 // noHotRestart is the option by which Envoy shares no memory with other Envoys.
 const noHotRestart = "--disable-hot-restart"
 
-// newLaunch returns how the Envoy of a Gateway is started. f has the paths of its files.
+// newLaunch returns the launch for the Envoy of a Gateway: everything that determines how that Envoy is started.
+// f has the paths of the Gateway's files.
 func newLaunch(o Options, gateway string, f files) launch {
 	l := launch{gateway: gateway, binary: o.Binary.Path, drain: o.DrainTime, self: o.Self, args: []string{
 		"--config-path", f.bootstrap,
@@ -53,8 +54,9 @@ func newLaunch(o Options, gateway string, f files) launch {
 	return l
 }
 
-// record returns the run file content for an Envoy that is about to start. Its epoch is one higher than that of
-// former, or 0 if former is nil. base is Envoy's base id; 0 means that Envoy runs without hot restart.
+// record returns the content of the run file for an Envoy that is about to start. former is the Envoy that it
+// replaces: the new restart epoch is one higher, or 0 if former is nil. base is Envoy's base id; 0 means that
+// Envoy runs without hot restart.
 func (l launch) record(base int, former *process) run {
 	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now(), Base: base}
 	if former != nil {
@@ -66,7 +68,8 @@ func (l launch) record(base int, former *process) run {
 }
 
 // arguments returns the command line arguments of Envoy. If r has a base id, they include the arguments for hot
-// restart. These do not count for launch.mark, because a change of them does not require another Envoy.
+// restart. The arguments for hot restart are not part of the hash launch.mark, because a running Envoy need not
+// be replaced when they differ.
 func (l launch) arguments(r run, f files) []string {
 	if r.Base == 0 {
 		return l.args

@@ -35,16 +35,17 @@ type tail struct {
 
 func newTail() *tail { return &tail{done: make(chan struct{})} }
 
-// from makes t begin to read at the current end of the file instead of at its start.
+// from makes the tail begin at the current end of the log file, so that it does not copy older lines.
 func (t *tail) from(file *os.File) {
 	if info, err := file.Stat(); err == nil {
 		t.offset = info.Size()
 	}
 }
 
-// run copies new lines of Envoy's log to gatefold's log, until Envoy has ended or ctx ends. path is the file of
-// Envoy's log. Every tailTime, run copies at most linesAtOnce lines, and logs the number of the others. When
-// the channel ended is closed, run copies the last lines before it returns. When ctx ends, it does not.
+// run copies new lines of Envoy's log (the file at path) to gatefold's log, until Envoy has ended or ctx ends.
+// Every tailTime it copies at most linesAtOnce lines; of further lines it logs only the number. When Envoy has
+// ended (the channel ended is closed), run copies the last lines before it returns. When ctx ends, run returns
+// without them.
 func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log zerolog.Logger) {
 	defer close(t.done)
 	ticker := time.NewTicker(tailTime)

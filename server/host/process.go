@@ -57,8 +57,8 @@ func (p *process) kill() {
 	<-p.ended()
 }
 
-// over records that the process has ended, and closes the channel of ended. how describes the end for messages.
-// Only the first call has an effect.
+// over records that the process has ended, and closes the channel that ended returns. The parameter how
+// describes for messages how it ended. Only the first call has an effect.
 func (p *process) over(how string) {
 	p.once.Do(func() {
 		p.how = how
@@ -98,8 +98,9 @@ func (p *process) stop(hurry <-chan struct{}) {
 	<-p.ended()
 }
 
-// recognize returns the running process that a run file names. If there is none, it returns nil and the reason
-// as text: for example, the process has ended, or another process has its pid now.
+// recognize returns the running Envoy that the content of a run file (r) identifies. If there is no such
+// process, it returns nil and the reason as text: for example, the process has ended, or another process has its
+// pid now.
 func recognize(r run, f files) (*process, string) {
 	if r.Pid == 0 {
 		return nil, "no process had been started"
@@ -129,9 +130,9 @@ func recognize(r run, f files) (*process, string) {
 	return p, ""
 }
 
-// follow starts to copy the log of an adopted process, from the current end of the log on. It also starts to
-// check every lookTime whether the process still runs, because the system reports the end of a process only to
-// its parent. When ctx ends, only the copying ends.
+// follow starts two things for a process that an earlier gatefold started. It copies new lines of the process's
+// log, until ctx ends. It also checks every lookTime whether the process still runs, because the system reports
+// the end of a process only to its parent. These checks continue after ctx ends.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	path := f.logOf(p.run.Epoch)
 	if file, err := os.Open(path); err == nil {

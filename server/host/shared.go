@@ -106,8 +106,8 @@ func readBlock(base int) (block, error) {
 }
 
 // unblock resets the flag "initializing" in the shared memory of a base id. An epoch that ended before it was
-// ready leaves the flag set. The error means that the flag cannot be read or reset, for example because the
-// layout is not known.
+// ready leaves the flag set, and no later epoch could start. The error means that the flag cannot be read or
+// reset, for example because the layout of the memory is not known.
 func unblock(base int) error {
 	b, err := readBlock(base)
 	switch {

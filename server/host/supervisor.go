@@ -91,7 +91,8 @@ func (s *supervisor) watch(ctx context.Context) {
 	}
 }
 
-// lost records that the serving Envoy has ended, and waits until the next start is due. s.serving becomes nil.
+// lost records that the serving Envoy has ended: s.serving becomes nil. Then it waits until the next start is
+// due, or until ctx ends.
 func (s *supervisor) lost(ctx context.Context) {
 	s.failed(s.serving)
 	s.serving = nil
@@ -123,7 +124,8 @@ func (s *supervisor) finish(ctx context.Context) {
 	s.host.forget(s.gateway)
 }
 
-// set reports the state of the Gateway's Envoy to the Host. p is its process, or nil if none runs.
+// set reports the state of the Gateway's Envoy to the Host. The parameter p is the Envoy's process, or nil if
+// none runs.
 func (s *supervisor) set(phase Phase, p *process, message string) {
 	s.state.Phase, s.state.Message, s.state.Outdated = phase, message, s.attempted
 	s.state.Pid, s.state.Started, s.state.Epoch, s.state.Former = 0, time.Time{}, 0, 0
@@ -153,9 +155,9 @@ func (s *supervisor) start(ctx context.Context) {
 	}
 }
 
-// begin starts an Envoy while none is serving. If the former epoch still runs, the new Envoy has the next
-// epoch. If not, it has epoch 0, and it runs without hot restart if reserve returns an error. The error means
-// that the Envoy cannot be started.
+// begin starts an Envoy while none serves. If a former epoch still runs, the new Envoy gets the next epoch
+// number. Otherwise the new Envoy has epoch 0, and if reserve returns an error, it runs without hot restart. The
+// error of begin means that the Envoy cannot be started.
 func (s *supervisor) begin(ctx context.Context) (*process, error) {
 	if s.former != nil && time.Now().After(s.overdue) {
 		s.endFormer()
@@ -198,8 +200,8 @@ func (s *supervisor) failed(p *process) {
 	s.set(Waiting, nil, message)
 }
 
-// backoff returns how long to wait before the next start. It doubles the wait for the start after that, up to
-// longestWait.
+// backoff returns how long to wait before the next start of Envoy. Each call doubles the result of the next
+// call, up to longestWait.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.wait
 	s.wait = min(max(2*s.wait, firstWait), longestWait)

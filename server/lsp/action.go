@@ -36,9 +36,9 @@ type textEdit struct {
 // proposal finds the suggested word in the message of a problem.
 var proposal = regexp.MustCompile(`did you mean (?:\w+: )?"?([^\s"?]+)"?\?`)
 
-// actions returns a quick fix for each diagnostic that suggests another word ("did you mean"). It returns only
-// fixes whose current word is similar to the suggested word. The list is empty if the document is not open. The
-// error is always nil.
+// actions returns a quick fix for each diagnostic that suggests another word ("did you mean"), if the word in
+// the text is similar to the suggested one. The list is empty if the document is not open. The error is always
+// nil.
 func (s *server) actions(p actionParams) (any, error) {
 	doc, out := s.documents.get(p.TextDocument.URI), []action{}
 	if doc == nil {
@@ -65,9 +65,10 @@ func (s *server) actions(p actionParams) (any, error) {
 	return out, nil
 }
 
-// misspelt returns the offsets of the token to replace by the word meant. The parameter at is the range of the
-// diagnostic. If the token there is not similar to meant, misspelt tries the values of name and sectionName in
-// the mapping around it. ok is false if none is similar.
+// misspelt returns the offsets of the word that a quick fix replaces by the suggested word (the parameter
+// meant). Usually this is the text in the range of the diagnostic (the parameter at). If that text is not
+// similar to the suggested word, it is the value of name or sectionName in the surrounding mapping. ok is false
+// if none of them is similar.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

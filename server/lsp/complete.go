@@ -82,8 +82,9 @@ func (s *server) completion(p placeParams) (any, error) {
 	return completionList{Items: append([]completionItem{}, items...)}, nil
 }
 
-// gapAt returns the gap at an offset. ok is false if there is no token to complete: in a comment or a block
-// scalar (| or >), in a token of more than 300 bytes, or in a document that is too large.
+// gapAt returns the gap at an offset: the token that a proposal replaces, with its schema. ok is false if
+// nothing can be completed there: in a comment or a block scalar (| or >), in a token of more than 300 bytes, or
+// in a document that is too large.
 func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	content := slices.Concat(doc.content[:offset], []byte(marker), doc.content[offset:])
 	root := sketch.Document(content, offset)
@@ -131,10 +132,10 @@ func (g gap) item(kind int, label, text string) completionItem {
 	return completionItem{Label: label, Kind: kind, SortText: label, FilterText: label, InsertTextMode: asIs, TextEdit: textEdit{g.edit, text}}
 }
 
-// fields returns proposals for the fields of an object that are not written yet. It leaves out status, and
-// fields that the schema marks with doNotSuggest. The parameter of is the schema of the object. The parameter
-// in is the mapping with the fields that are written already, or nil. Each proposal begins with the text in the
-// parameter before, such as "- " for a new item of a list.
+// fields returns proposals for the fields of an object that are not written yet. The parameter of is the schema
+// of the object, and the parameter in is the mapping with the written fields, or nil. status and fields with
+// doNotSuggest in the schema are left out. The inserted text begins with the parameter before, such as "- " for
+// a new item of a list.
 func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
 	known, _ := of["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))
@@ -192,15 +193,15 @@ func (s *server) values(doc *document, g gap) []completionItem {
 	return g.enum(g.value, "")
 }
 
-// onLineOf reports whether there is text before the token on its line.
+// onLineOf reports whether the line of the token has other text before the token.
 func (g gap) onLineOf(doc *document) bool {
 	line := doc.line(g.edit.Start.Line)
 	return len(bytes.TrimSpace(line[:min(g.column, len(line))])) > 0
 }
 
-// enum returns proposals for the values of a field: those of its enum, true and false, or its default. It
-// returns nil if the schema has none of them. The parameter of is the schema of the field. Each proposal begins
-// with the text in the parameter before, such as "- " for a new item of a list.
+// enum returns proposals for the values of a field: the values of its enum, or true and false, or its default.
+// It returns nil if the schema has none of them. The parameter of is the schema of the field. The inserted text
+// begins with the parameter before, such as "- " for a new item of a list.
 func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) {
 	values := list(of, "enum")
 	if typeOf(of) == "boolean" {
@@ -226,8 +227,9 @@ func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) 
 // quoted returns a text in quotes. quote may be "".
 func quoted(text, quote string) string { return quote + text + quote }
 
-// kindValues returns proposals for apiVersion or kind. If the other of the two fields is written, the proposals
-// fit that field. kindValues returns nil if the cursor is at another field, or if no value fits.
+// kindValues returns proposals for the value of apiVersion or kind. If one of these two fields is written
+// already, the proposals for the other one fit it. kindValues returns nil if the cursor is at another field, or
+// if no value fits.
 func (s *server) kindValues(g gap) (items []completionItem) {
 	if len(g.path) != 1 || g.path[0].Key != "apiVersion" && g.path[0].Key != "kind" {
 		return nil

@@ -34,9 +34,9 @@ func newShown(uri func(string) string) *shown {
 	return &shown{uri: uri, files: map[string]shownFile{}}
 }
 
-// update returns the messages after which the editor shows exactly these problems. It leaves out files without
-// changes. The problems must be sorted by file. The parameter open has the open documents by file. The function
-// read returns the text of a file on disk.
+// update returns the messages after which the editor shows exactly these problems, which must be sorted by file.
+// There is no message for a file without changes. The parameter open has the documents that are open in the
+// editor, by file. The function read returns the text of a file on disk.
 func (s *shown) update(problems []manifest.Problem, open map[string]*document, read func(name string) *text) (out []publishParams) {
 	before := s.files
 	s.files = make(map[string]shownFile, len(before))
@@ -72,9 +72,9 @@ func (s *shown) update(problems []manifest.Problem, open map[string]*document, r
 	return out
 }
 
-// publishOf returns the message with the diagnostics of a file. It has at most maxDiagnostics diagnostics, and
-// one more with the number of further problems. The parameter doc is the open document, or nil. The parameter
-// in is the text on disk.
+// publishOf returns the message with the diagnostics of a file. If there are more than maxDiagnostics problems,
+// one more diagnostic has the number of the rest. The parameter doc is the document that is open in the editor,
+// or nil. The parameter in is the text on disk.
 func publishOf(file shownFile, doc *document, in *text) publishParams {
 	out := publishParams{URI: file.uri, Diagnostics: []diagnostic{}}
 	if doc != nil {

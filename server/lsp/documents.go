@@ -38,7 +38,7 @@ func (d *documents) set(uri string, version int, content []byte) {
 	}
 }
 
-// close removes a document.
+// close records that the editor has closed a document. The file on disk counts again.
 func (d *documents) close(uri string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

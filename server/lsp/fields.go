@@ -30,7 +30,7 @@ func (c *catalog) of(apiVersion, kind string) schema.JSONSchema {
 	return found
 }
 
-// kinds returns all pairs of apiVersion and kind, sorted by kind.
+// kinds returns the apiVersion and kind of every kind that gatefold reads, sorted by kind.
 func (c *catalog) kinds() (all [][2]string) {
 	cases, _ := c.all()["allOf"].([]any)
 	for _, one := range cases {

@@ -28,8 +28,8 @@ type markup struct {
 	Value string `json:"value"`
 }
 
-// spotAt returns the key or value at a position, and the object that contains it. doc is nil if the document is
-// not open, or if there is no key or value at the position.
+// spotAt returns the key or value at a position of a document (spot), and the Kubernetes object that contains it
+// (o). doc is nil if the document is not open, or if there is no key or value at the position.
 func (s *server) spotAt(p placeParams) (doc *document, o subject, spot sketch.Spot) {
 	if doc = s.documents.get(p.TextDocument.URI); doc == nil {
 		return nil, o, spot
@@ -70,8 +70,8 @@ func (s *server) hover(p placeParams) (any, error) {
 	return out, nil
 }
 
-// scalarOf returns the text of the value at a spot. If there is a key at the spot, it returns the text of the
-// key's value. The text is "" if there is no scalar.
+// scalarOf returns the text of the value at a spot. If the spot is at a key, it returns the text of the value of
+// that key. It returns "" if the value is not a scalar.
 func scalarOf(spot sketch.Spot) string {
 	if spot.Key != nil {
 		return spot.Key.Value.Text()
@@ -79,7 +79,8 @@ func scalarOf(spot sketch.Spot) string {
 	return spot.Value.Text()
 }
 
-// describe returns the schema of a field as Markdown. mandatory is true if the field is required.
+// describe returns a Markdown text about a field, from its schema. The parameter mandatory is true if the field
+// is required.
 func describe(path string, s schema.JSONSchema, mandatory bool) string {
 	title := code(path) + ": " + typeOf(s)
 	if mandatory {
@@ -106,8 +107,8 @@ func code(text string) string {
 	return "`" + strings.ReplaceAll(visible.Text(text), "`", "'") + "`"
 }
 
-// target returns as Markdown where the object of a reference is defined. If no file defines the object, the
-// text says so.
+// target returns a Markdown text about the object to which a reference refers: where the object is defined, or
+// that no file defines it.
 func (s *server) target(doc *document, to manifest.Key) string {
 	name := code(to.String())
 	place, uri := s.placeOf(doc, manifest.Field{Object: to})
@@ -117,8 +118,9 @@ func (s *server) target(doc *document, to manifest.Key) string {
 	return fmt.Sprintf("→ %s in [%s](%s#L%d)", name, visible.Text(strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprintf("%s:%d", place.File, place.Line))), uri, place.Line)
 }
 
-// placeOf returns the place (file, line and column) of the given field, and the URI of the file. uri is "" if
-// no file of the folder has the field, or if the document doc is in no folder of the workspace.
+// placeOf returns where a field is written: the file, line and column (place), and the URI of the file. The
+// parameter of is the field. uri is "" if no file of the folder has the field, or if the document doc is in no
+// folder of the workspace.
 func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
 	s.withLive(doc, func(p *project, live *engine.Live) {
 		if place = live.Place(of); place.File == "" || place.Line == 0 {
@@ -132,8 +134,8 @@ func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, u
 	return place, uri
 }
 
-// withLive calls the function do with the project that contains a document. The project is locked during the
-// call. If no project contains the document, withLive does nothing.
+// withLive calls the function do with the project (workspace folder) that contains a document, and locks the
+// project during the call. If no project contains the document, do is not called.
 func (s *server) withLive(doc *document, do func(p *project, live *engine.Live)) {
 	for _, p := range s.projects {
 		if _, ok := p.name(doc.path); ok && doc.path != "" {
@@ -145,9 +147,9 @@ func (s *server) withLive(doc *document, do func(p *project, live *engine.Live))
 	}
 }
 
-// definition returns the place of the object to which the reference at a position refers. The result is nil if
-// there is no reference at the position, or if no file defines the object. An object's own name is no
-// reference. The error is always nil.
+// definition returns where the object is defined to which the reference at a position of a document refers. The
+// result is nil if there is no reference at the position, or if no file defines the object. The name of an
+// object in its own metadata is no reference. The error is always nil.
 func (s *server) definition(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {

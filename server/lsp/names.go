@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// references returns sorted proposals for the name, sectionName or namespace of a reference. It returns nil if
-// the cursor is not in such a field.
+// references returns proposals for a field of a reference to another object (its name, sectionName or
+// namespace), sorted. It returns nil if the cursor is not in such a field.
 func (s *server) references(doc *document, g gap) (items []completionItem) {
 	last := g.path[len(g.path)-1]
 	ref, ok := g.referenceAt(g.path, "")
@@ -47,9 +47,9 @@ func (s *server) references(doc *document, g gap) (items []completionItem) {
 	return items
 }
 
-// objects returns proposals for the names of objects that a reference may have. If the reference has no
-// namespace or kind, it also proposes objects of other namespaces or kinds. Such a proposal also writes the
-// namespace and the kind. An object in another namespace is proposed only if the reference to it is permitted.
+// objects returns proposals for the name in a reference: the names of objects. If the reference has no namespace
+// or kind yet, objects of other namespaces or kinds are proposed, too; such a proposal also writes the namespace
+// and kind. An object in another namespace is proposed only if the reference to it is permitted.
 func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) {
 	for o := range live.Objects() {
 		key := o.Key
@@ -88,9 +88,9 @@ func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) 
 	return items
 }
 
-// offers reports whether the object with this key is proposed for a reference although it does not have the
-// default kind: a Backend in backendRefs, or a ListenerSet in parentRefs. The result is false if the reference
-// has a kind or group already.
+// offers reports whether an object of another kind than the default is proposed for a reference: a Backend in
+// backendRefs, or a ListenerSet in parentRefs. It returns false if the kind or group of the reference is written
+// already.
 func (r reference) offers(key manifest.Key) bool {
 	if has(r.fields, "kind") || has(r.fields, "group") {
 		return false
@@ -104,9 +104,9 @@ func (r reference) offers(key manifest.Key) bool {
 	return false
 }
 
-// namespaces returns proposals for the namespace of a reference: the namespaces with an object to which the
-// reference may refer. The object has the kind of the reference and, if the reference already has a name, this
-// name. The reference must be allowed, for example by a ReferenceGrant (see permitted).
+// namespaces returns proposals for the namespace of a reference. A namespace is proposed if it has an object of
+// the reference's kind to which the reference may refer, for example because of a ReferenceGrant (see
+// permitted). If the name of the reference is written already, the object must have that name.
 func (g gap) namespaces(live *engine.Live, ref reference) (items []completionItem) {
 	seen := map[string]bool{}
 	for o := range live.Objects() {

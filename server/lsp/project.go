@@ -67,8 +67,8 @@ func (p *project) end() {
 	}
 }
 
-// watch stores the content of the folder on disk (a watcher.Tree) after each change, and requests a validation,
-// until ctx ends. If the folder cannot be watched, it shows an error in the editor.
+// watch stores the content of the folder on disk after each change, and requests a validation, until ctx ends.
+// If the folder cannot be watched, watch shows an error in the editor.
 func (p *project) watch(ctx context.Context) {
 	err := watcher.Watch(ctx, p.folder.Watch, zerolog.Nop(), func(tree watcher.Tree) {
 		p.diskMu.Lock()
@@ -107,7 +107,7 @@ func (p *project) follow(ctx context.Context) {
 	}
 }
 
-// debounce waits until nothing has changed for the duration quiet, but at most for the duration longest. It
+// debounce waits until no edit has arrived for the duration quiet, but not longer than the duration longest. It
 // returns earlier if ctx ends.
 func (p *project) debounce(ctx context.Context) {
 	end := time.After(longest)
@@ -124,8 +124,9 @@ func (p *project) debounce(ctx context.Context) {
 	}
 }
 
-// validate validates the folder, and publishes the diagnostics of files that changed. If validation fails or
-// gatefold panics, it shows an error in the editor. The parameter disk is the Tree on disk.
+// validate validates the folder, and sends the diagnostics of files whose diagnostics changed to the editor. If
+// validation fails or gatefold panics, it shows an error in the editor. The parameter disk is the content of the
+// folder on disk.
 func (p *project) validate(ctx context.Context, disk watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -45,10 +45,10 @@ type reference struct {
 	list   string       // the field that has the reference, such as backendRefs
 }
 
-// referenceAt returns the reference that a path leads to. The path ends with the key that names the object:
-// gatewayClassName, or the key "name" below a field such as targetRef or backendRefs. The parameter name is the
-// value of that key. ok is false if the path leads to no reference, or if the kind of the reference is not
-// known.
+// referenceAt returns the reference to another object at a path of a document. The last key of the path must be
+// one that names an object: gatewayClassName, or name below a field such as targetRef or backendRefs. The
+// parameter name is the value of that key. ok is false if the path leads to no reference, or if the kind of the
+// reference is not known.
 func (o subject) referenceAt(path []sketch.Step, name string) (ref reference, ok bool) {
 	if len(path) < 2 {
 		return ref, false
@@ -84,8 +84,8 @@ func listOf(path []sketch.Step) string {
 	return ""
 }
 
-// written returns the text of a field of a reference. If the field is missing, it returns the default in the
-// schema (the parameter of), or "" if there is none.
+// written returns the text of the named field of a reference. If the field is not written, it returns the
+// field's default in the schema (the parameter of), or "" if there is no default.
 func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
 	if v := fields.Get(name); v != nil {
 		return v.Text()
@@ -94,8 +94,8 @@ func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
 	return text
 }
 
-// impliedKind returns the kind of a reference without a kind. list is the name of the field that contains the
-// reference. It returns "" if no kind is known.
+// impliedKind returns the group and kind of a reference that does not state its kind. list is the name of the
+// field that contains the reference, such as "backendRefs". The results are "" if no kind is known.
 func impliedKind(list string) (group, kind string) {
 	switch lower := strings.ToLower(list); {
 	case strings.Contains(lower, "secret"):
@@ -106,9 +106,8 @@ func impliedKind(list string) (group, kind string) {
 	return "", ""
 }
 
-// permitted reports whether an object (from) may refer to another object (to). A reference inside of a
-// namespace, or to a Gateway or ListenerSet, is always permitted. Otherwise a ReferenceGrant must allow the
-// reference.
+// permitted reports whether one object (from) may refer to another (to). A reference within a namespace, or to a
+// Gateway or ListenerSet, is always permitted. Any other reference needs a ReferenceGrant.
 func permitted(live *engine.Live, from subject, to manifest.Key) bool {
 	if to.Namespace == from.namespace || to.Namespace == "" || to.Kind == "Gateway" || to.Kind == "ListenerSet" {
 		return true

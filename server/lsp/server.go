@@ -51,7 +51,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, options Options
 	return nil
 }
 
-// state is the step of the protocol that the client has reached.
+// state says how far the client has come in the protocol: before initialize, running, or after shutdown.
 type state string
 
 const (
@@ -95,8 +95,8 @@ func (s *server) handlers() map[string]handler {
 	}
 }
 
-// with returns a handler that decodes the parameters and calls handle. If the parameters are invalid, the
-// handler returns an error.
+// with returns a handler that decodes the parameters of a message and calls the function handle with them. If
+// they are invalid, the handler returns an error instead.
 func with[P any](handle func(P) (any, error)) handler {
 	return func(params json.RawMessage) (any, error) {
 		var p P

@@ -11,8 +11,8 @@ import (
 // All is the name that means every Gateway.
 const All = "*"
 
-// Grants say which Gateways a client may have, by the DNS names and URIs in its certificate: each maps to
-// "namespace/name" or All. The Gateway in a SPIFFE ID needs no entry.
+// Grants say which Gateways an Envoy may have in addition to the Gateway in its SPIFFE ID. The key is a DNS name
+// or URI in the Envoy's certificate. The value has Gateways as "namespace/name", or All.
 type Grants map[string][]string
 
 // ParseGrants parses texts such as "SAN=NAMESPACE/NAME" and "SAN=*". SAN is a DNS name or URI of a certificate.
@@ -61,9 +61,10 @@ func Local() Identity { return Identity{gateways: []string{All}} }
 // That client may have any one Gateway that it names, and not all Gateways at once.
 func Unproved() Identity { return Identity{unproved: true} }
 
-// Identify returns the identity for a verified client certificate. The identity may have the Gateway in a URI
-// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME, and the Gateways that g maps its names to. The whole path of
-// the URI must match. Otherwise, anyone who can choose a part of the path could name a Gateway.
+// Identify returns the identity for a verified client certificate. The client may have the Gateway in a URI
+// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME of the certificate, and the Gateways that the Grants g have for
+// its DNS names and URIs. The whole path of the SPIFFE URI must have this form. Otherwise, anyone who can choose
+// a part of the path could name a Gateway.
 func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	var who Identity
 	for _, name := range certificate.DNSNames {
@@ -89,9 +90,9 @@ func ownGateway(uri *url.URL) (string, bool) {
 	return gateway, found && plain && isGateway(gateway) && !strings.Contains(gateway, "%")
 }
 
-// May reports whether the client may use cluster as its node.cluster. "namespace/name" means that Gateway, and
-// a name without "/" means all Gateways (docs/design/gateways.md). No other check decides which configuration
-// an Envoy gets.
+// May reports whether the client may use the parameter cluster as its node.cluster. A name with "/"
+// ("namespace/name") means that Gateway, and a name without "/" means all Gateways (docs/design/gateways.md).
+// This is the only check of which configuration an Envoy may get.
 func (i Identity) May(cluster string) bool {
 	one := strings.Contains(cluster, "/")
 	return slices.Contains(i.gateways, All) || one && (i.unproved || slices.Contains(i.gateways, cluster))
@@ -100,8 +101,8 @@ func (i Identity) May(cluster string) bool {
 // String returns the names of the identity for log and status, or "" without a certificate.
 func (i Identity) String() string { return strings.Join(i.Names, ", ") }
 
-// Denial returns a message for a client whose node.cluster is not allowed (see May): the reason, and what to
-// do.
+// Denial returns the message for a client that may not use the parameter cluster as its node.cluster (see May).
+// It has the reason and what to do.
 func (i Identity) Denial(cluster string) string {
 	asked := "all Gateways"
 	if strings.Contains(cluster, "/") {

@@ -90,10 +90,10 @@ func (k *Keeper) State() State {
 	return k.state
 }
 
-// Watch reads the files every interval until ctx ends. After each change it calls changed: with nil if the new
-// content is used, or with the reason why not. Watch waits until two readings in a row are equal, because
-// programs write certificate and key one after the other. Also, an incomplete bundle of CA certificates can be
-// valid.
+// Watch reads the files every interval until ctx ends. After each change of their content, it calls the function
+// changed: with nil if the new content is used, or with the reason why it is not used. New content is checked
+// only when two readings in a row are equal. Otherwise, a new certificate could be used with the old key, or a
+// bundle of CA certificates that is not yet complete.
 func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -109,9 +109,9 @@ func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func
 	}
 }
 
-// look reads the files. If the content is new, and is the same as at the previous reading, so that no program
-// is still writing it, look passes it to judge. changed is false if there is nothing new to report. err is the
-// reason why new content is not used.
+// look reads the files once. If the content is the same as at the previous reading, so that no program is still
+// writing the files, look passes the content to judge. The result changed is false if there is nothing new to
+// report. The error is the reason why new content is not used.
 func (k *Keeper) look() (changed bool, err error) {
 	found := k.files.read()
 	now := found.sum()
@@ -123,9 +123,9 @@ func (k *Keeper) look() (changed bool, err error) {
 	return k.judge(found)
 }
 
-// judge checks content that the files have. If it is valid, new connections use it. Otherwise judge keeps the
-// previous configuration and returns the reason as an error. changed is false if judge has already checked this
-// content.
+// judge checks the content of the files, unless it is the content that judge checked last; then changed is false.
+// If the content is valid, new connections use it. Otherwise the previous configuration stays in use, and judge
+// returns the reason as an error.
 func (k *Keeper) judge(found content) (changed bool, err error) {
 	now := found.sum()
 	if now == k.judged {
@@ -153,7 +153,8 @@ type content struct {
 // maxFile limits the size of each file, in bytes.
 const maxFile = 1 << 20
 
-// read returns the content of all files, or the first error in its field err.
+// read returns the content of all files. If a file cannot be read, the field err of the result has the first
+// error.
 func (f Files) read() content {
 	var c content
 	if c.cert, c.err = readFile(f.Cert); c.err != nil {

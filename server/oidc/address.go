@@ -20,7 +20,7 @@ func public(address netip.Addr) bool {
 	return globalUnicast().Contains(address) && !within(reserved6(), address)
 }
 
-// within reports whether one of the ranges contains the address.
+// within reports whether at least one of the ranges contains the address.
 func within(ranges []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(address) })
 }
@@ -37,8 +37,8 @@ func reserved4() []netip.Prefix {
 		"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4")
 }
 
-// reserved6 returns the ranges inside of globalUnicast that are not public: protocols, tunnels (Teredo, 6to4)
-// and documentation.
+// reserved6 returns the IPv6 ranges that are not public although they are inside of globalUnicast: those for
+// protocols, tunnels (Teredo, 6to4) and documentation.
 func reserved6() []netip.Prefix {
 	return prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 }

@@ -29,9 +29,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// fault is the reason why an issuer (OpenID provider) has no usable discovery document. hint is what to do; it
-// may be "". The same reason always has the same texts. So a repeated failure does not change what is
-// published.
+// fault is the reason why an issuer (an OpenID provider) has no usable discovery document. The field hint is what
+// to do; it may be "". A failure that repeats has the same texts each time, so that nothing is published again.
 type fault struct{ message, hint string }
 
 // Error implements error.
@@ -52,8 +51,9 @@ func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 	}
 }
 
-// admitted is called before each connection, after name resolution. It returns nil if the client may connect to
-// the address, "IP:PORT": the IP address is public or in one of the networks. Otherwise it returns a fault.
+// admitted is called before each connection, with the address ("IP:PORT") to which a name was resolved. It
+// returns nil if the client may connect: the IP address is public or in one of the networks. Otherwise it returns
+// a fault.
 func admitted(address string, networks []netip.Prefix) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -147,7 +147,8 @@ func check(answer ir.IssuerAnswer) *fault {
 	return nil
 }
 
-// quoted returns the first maxWords bytes of a text in quotes. It is for texts from an issuer.
+// quoted returns the first maxWords bytes of a text, in quotes and with special characters escaped. It is used
+// for texts that an issuer sent.
 func quoted(text string) string { return strconv.Quote(text[:min(len(text), maxWords)]) }
 
 // faultOf converts the error of a request to a fault. It leaves out details that differ between requests, such

@@ -117,9 +117,9 @@ func (a *Asker) answers() map[string]ir.IssuerAnswer {
 	return all
 }
 
-// Want sets the issuers to request. The answers of other issuers are kept while there is room, because a folder
-// that is only partly read does not name all issuers. Issuers beyond maxIssuers are not requested, and Answers
-// has a fault for each of them.
+// Want sets which issuers (OpenID providers) are requested. At most maxIssuers are: for each further one, Answers
+// has a fault. The answers of issuers that are no longer wanted are kept while there is room, because a folder
+// that is only partly read does not name all issuers.
 func (a *Asker) Want(uris []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,8 +147,8 @@ func (a *Asker) Want(uris []string) {
 	a.wake = make(chan struct{})
 }
 
-// room reports whether one more issuer can be added to a.issuers. If there are already maxIssuers, it removes
-// an issuer that is neither wanted nor being requested. It returns false if there is no such issuer.
+// room reports whether one more issuer can be added to a.issuers. If a.issuers already has maxIssuers, room first
+// removes an issuer that is not wanted and is not being requested. If there is no such issuer, it returns false.
 func (a *Asker) room() bool {
 	if len(a.issuers) < maxIssuers {
 		return true
@@ -178,8 +178,8 @@ func (a *Asker) Run(ctx context.Context) {
 	}
 }
 
-// next waits for the next issuer to request, and marks it as being requested. uri is "" if a.options.Changed
-// must be called instead. ok is false if ctx has ended.
+// next waits until the document of an issuer must be requested, marks this issuer as being requested, and returns
+// its URI. If uri is "", the caller must call a.options.Changed instead. If ok is false, ctx has ended.
 func (a *Asker) next(ctx context.Context) (uri string, ok bool) {
 	for {
 		if a.announces() {
@@ -208,8 +208,8 @@ func (a *Asker) next(ctx context.Context) (uri string, ok bool) {
 	}
 }
 
-// announces reports whether a.surplus, the issuers that are not requested, has changed since the last call. If
-// so, the caller must call Options.Changed.
+// announces reports whether the issuers that are not requested because there are too many (a.surplus) have
+// changed since the last call. If it returns true, the caller must call Options.Changed.
 func (a *Asker) announces() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,8 +218,9 @@ func (a *Asker) announces() bool {
 	return was
 }
 
-// earliest returns the wanted issuer with the earliest due time, and that time. The channel wake is closed when
-// the result may have changed. uri is "" if there is no issuer to request.
+// earliest returns the URI of the wanted issuer whose next request is due first, and the time of that request. It
+// skips issuers that are being requested. If there is no issuer to request, uri is "". The channel wake is closed
+// when the result may have changed.
 func (a *Asker) earliest() (uri string, at time.Time, wake <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -231,8 +232,8 @@ func (a *Asker) earliest() (uri string, at time.Time, wake <-chan struct{}) {
 	return uri, at, a.wake
 }
 
-// claim marks an issuer as being requested. It returns false if the issuer is not wanted any more, or is
-// already being requested.
+// claim marks an issuer as being requested, and returns true. It returns false, and marks nothing, if the issuer
+// is not wanted any more or is already being requested.
 func (a *Asker) claim(uri string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -244,8 +245,8 @@ func (a *Asker) claim(uri string) bool {
 	return true
 }
 
-// ask requests the document of one issuer, and records the result with note. A panic counts as a failed
-// request. If ctx has ended, nothing is recorded.
+// ask requests the document of one issuer, and passes the result to the method note. A panic counts as a failed
+// request. If ctx has ended, the result is dropped.
 func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed := ir.IssuerAnswer{}, &fault{"a mistake in gatefold, which its log has", "please report it"}
 	defer func() {
@@ -256,10 +257,10 @@ func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed = fetch(ctx, a.client, uri)
 }
 
-// note records the result of a request, and sets when the next request is due. The parameter failed is the
-// fault of the request, or nil after a success. If the endpoints of the issuer are already known, a failure
-// does not change them. If the published answer changes, note calls Options.Changed, and saves the documents
-// after a success. An issuer that is no longer wanted is replaced by the first issuer of a.surplus.
+// note records the result of a request, and sets when the next request is due. The parameter failed is nil after
+// a success. A failure does not change endpoints that are already known. If the published answer changes, note
+// calls Options.Changed; after a success, it saves the documents first. An issuer that is no longer wanted gives
+// its place to the first issuer of a.surplus.
 func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 	a.mu.Lock()
 	one := a.issuers[uri]
@@ -296,19 +297,19 @@ func (a *Asker) note(uri string, answer ir.IssuerAnswer, failed *fault) {
 // again is appended to the fault of each failed request.
 const again = "; it is asked again within a minute"
 
-// kind returns a fault without its quoted texts, to compare faults. Otherwise, an issuer that quotes another
-// text in each answer would cause a new publication each time.
+// kind returns the text of a fault without the quoted parts. Two faults of the same kind count as equal. So an
+// issuer that answers with another text each time does not cause a new publication each time.
 func kind(fault string) string {
 	return regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllLiteralString(fault, "")
 }
 
-// early returns d shortened at random by up to a tenth.
+// early returns the duration d, shortened by a random part of at most a tenth.
 func early(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/10+1)) //nolint:gosec // no secret depends on it
 }
 
-// log logs the first of several failures in a row, each change, and the first success after failures. The
-// parameter failures is the number of failures in a row before this result.
+// log logs the result of a request: the first of several failures in a row, each change of the answer, and the
+// first success after failures. The parameter failures is the number of failures in a row before this result.
 func (a *Asker) log(uri string, failed *fault, failures int, changed bool) {
 	switch {
 	case failed != nil && (failures == 0 || changed):

@@ -14,8 +14,8 @@ import (
 // field names.
 const maxSaved = maxIssuers * (5*maxEndpoint + 512)
 
-// load returns the valid endpoints in Options.File, by issuer. It returns an empty map if there is no file or
-// the file cannot be read. It leaves out invalid documents, which are then requested again.
+// load returns the endpoints that were saved in Options.File, by issuer. If there is no file, or the file cannot
+// be read, the map is empty. Invalid documents in the file are left out, and requested again.
 func (a *Asker) load() map[string]ir.IssuerAnswer {
 	known := map[string]ir.IssuerAnswer{}
 	if a.options.File == "" {

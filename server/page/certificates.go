@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// certificatesShown is how many certificates one page shows at most (see piece). A certificate that expires
-// within the time soon is marked.
+// certificatesShown is how many certificates the page shows at once; the rest is on further pages (see piece).
+// The page marks a certificate that expires within the duration soon.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 
 // certificatePage lists the certificates of listeners. The certificate that expires first is first.

@@ -40,15 +40,16 @@ func (p *pages) edits(*http.Request) (any, error) {
 	return page, nil
 }
 
-// keyList has the first objects of a list, a text about the list, and the number of further objects.
+// keyList is a list of objects as the page shows it: the first objects, a text about the list, and the number of
+// objects that are not shown.
 type keyList struct {
 	Words string
 	Keys  []manifest.Key
 	More  int
 }
 
-// Lists returns the objects that the edit added or changed, and those that it removed. An empty list is left
-// out.
+// Lists returns up to two lists for an edit: the objects that it added or changed, and the objects that it
+// removed. A list without objects is left out.
 func (e editRow) Lists() (lists []keyList) {
 	for _, l := range []struct {
 		words string

@@ -55,8 +55,8 @@ func (p *pages) endpoints(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// shareWords returns how many of all endpoints are healthy: "5 of 6", "1 of 6, 4 not checked" or "6 not
-// checked".
+// shareWords returns in words how many endpoints are healthy, of the given total (the parameter all): "5 of 6",
+// "1 of 6, 4 not checked" or "6 not checked".
 func shareWords(healthy, notChecked, all int) string {
 	switch {
 	case notChecked == 0:

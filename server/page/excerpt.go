@@ -18,9 +18,9 @@ const maxExcerpt = 60_000
 // notShown replaces a text that may be a credential.
 const notShown = "[not shown]"
 
-// excerpt returns a served object as YAML, with default values and without its status. It replaces texts that
-// may be credentials. cut is true if the YAML is longer than maxExcerpt and text is only its beginning. text is
-// "" if the object cannot be written as YAML.
+// excerpt returns a served object as YAML, with default values and without its status. Values that may be
+// credentials are replaced. If the YAML is longer than maxExcerpt, text is only its beginning, and cut is true.
+// text is "" if the object cannot be written as YAML.
 func excerpt(o *manifest.Object) (text string, cut bool) {
 	var object map[string]any
 	data, err := json.Marshal(o.Value)
@@ -72,8 +72,8 @@ func hideAll(value any) {
 	}
 }
 
-// hide replaces texts that may be credentials, at any depth, and returns the value. It changes maps and lists
-// in place.
+// hide replaces texts that may be credentials in a decoded JSON value, at any depth. It changes maps and lists
+// in place, and returns the value.
 func hide(value any) any {
 	switch v := value.(type) {
 	case string:

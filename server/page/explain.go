@@ -61,8 +61,8 @@ func (p *pages) explain(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// question returns the form as the query of the JSON page explain. Each line of the headers becomes a query
-// parameter "header".
+// question returns the content of the form as the query for the JSON page /api/v1/explain. Each line of the
+// form's headers becomes a query parameter "header".
 func (e *explainPage) question() url.Values {
 	asked := url.Values{"method": {strings.TrimSpace(e.Method)}, "url": {strings.TrimSpace(e.URL)}, "from": {strings.TrimSpace(e.From)}, "gateway": {strings.TrimSpace(e.Gateway)}}
 	for line := range strings.Lines(e.Headers) {
@@ -73,8 +73,8 @@ func (e *explainPage) question() url.Values {
 	return asked
 }
 
-// Outcome returns in words what happens to the request or connection: the first maxListed backends, a redirect,
-// a status, "no connection" or "closed".
+// Outcome returns in words what happens to the request or connection: the backends (at most maxListed), a
+// redirect, a status, "no connection" or "closed".
 func (e explainPage) Outcome() string {
 	r := e.Answer
 	code := strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
@@ -105,8 +105,8 @@ func (e explainPage) Outcome() string {
 	return code
 }
 
-// Unless returns the caveats of the answer. A caveat about the client's unknown address gets a hint to write
-// the address into the form.
+// Unless returns the caveats of the answer: facts that are not known and may change it. If the address of the
+// client is such a fact, a hint says to write the address into the form.
 func (e explainPage) Unless() (all []string) {
 	for _, words := range e.Answer.Caveats {
 		all = append(all, explain.WithAddressHint(words, "write it into the form"))
@@ -122,8 +122,8 @@ func (e explainPage) Class() string {
 	return "bad"
 }
 
-// trace returns the rows of the answer: the steps from the listener to the backends, the policies, the near
-// misses, and the routes that are not accepted.
+// trace returns the rows that show how the answer to the request comes about: the steps from the listener to the
+// backends, the policies, the rules that nearly matched, and the routes that are not accepted.
 func trace(r *explain.Report) (rows []traceRow) {
 	add := func(step, text string, at explain.Source) {
 		rows = append(rows, traceRow{step, text, at.Object, at.Place})
@@ -172,8 +172,8 @@ func trace(r *explain.Report) (rows []traceRow) {
 	return rows
 }
 
-// hops returns a row for each rule that leads to the answer. The first rule is of the route that is attached to
-// the Gateway, and the last rule answers.
+// hops returns a row for each rule through which the request passes when routes delegate to other routes. The
+// first rule is of the route that is attached to the Gateway, and the last rule decides the answer.
 func hops(r *explain.RouteReport) (rows []traceRow) {
 	for i, h := range r.Hops {
 		text := fmt.Sprintf("%s, rule %d", h.Object, h.Rule)
@@ -192,8 +192,8 @@ func hops(r *explain.RouteReport) (rows []traceRow) {
 	return rows
 }
 
-// backend returns the rows for one target of the request: the target with its endpoints or Envoy's own answer,
-// its TLS, and the request that it receives.
+// backend returns the rows for one target of the request: first the backend with its endpoints, or the answer
+// that Envoy itself gives. Rows for its TLS and for the request that it receives follow, if they are known.
 func backend(b *explain.BackendReport) (rows []traceRow) {
 	text := fmt.Sprintf("%s, %.4g%%", b.Cluster, b.Percent)
 	switch {

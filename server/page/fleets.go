@@ -51,8 +51,8 @@ func (f fleetRow) Class() string {
 // hostedRow is an Envoy that gatefold runs on this machine (host mode).
 type hostedRow struct{ host.State }
 
-// hostedRows returns rows for Envoys, those with a problem first. The parameter most limits the number of rows.
-// more is the number of Envoys that are left out.
+// hostedRows returns rows for the Envoys that gatefold runs on this machine, those with a problem first. It
+// returns at most as many rows as the parameter most says; more is the number of Envoys that are left out.
 func hostedRows(states []host.State, most int) (rows []hostedRow, more int) {
 	for _, s := range states {
 		rows = append(rows, hostedRow{s})

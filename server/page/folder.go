@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// folder has the served objects and the references between them. selections are the fields that select objects
-// by label or namespace. wildcard is the namespace that means all namespaces in such a field.
+// folder has the served objects and the references between them. Its field selections has the fields that select
+// objects by label or namespace. Its field wildcard is the namespace that means all namespaces in such a field.
 type folder struct {
 	objects map[manifest.Key]*manifest.Object
 	// beside are the Secrets of --secret-dir. They have no page.
@@ -68,15 +68,15 @@ func newFolder(objects []*manifest.Object, wildcard string) folder {
 	return f
 }
 
-// serves reports whether an object is served. It returns true for any GatewayClass, because a GatewayClass
-// needs no file.
+// serves reports whether an object is served. It returns true for every GatewayClass, because a GatewayClass
+// need not be in a file.
 func (f folder) serves(key manifest.Key) bool {
 	return f.objects[key] != nil || f.beside[key] || key.GroupKind() == apischema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}
 }
 
-// references returns the references from an object to others: first those by name in the order of its fields,
-// then those by selector. The parameter most limits the number of references. more is the number of those that
-// are left out.
+// references returns the references from the object o to others: first those by name, in the order of the
+// fields, then those by selector. It returns at most as many as the parameter most says; more is the number of
+// references that are left out.
 func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
@@ -85,8 +85,8 @@ func (f folder) references(o *manifest.Object, most int) (to []reference, more i
 	return append(named, selected...), len(w.found) - len(named) + more
 }
 
-// from returns the references by which other objects name or select the object o, sorted. The parameter most
-// limits the number of references. more is the number of those that are left out.
+// from returns the references by which other objects name or select the object o, sorted. It returns at most as
+// many as the parameter most says; more is the number of references that are left out.
 func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 	from = make([]reference, 0, len(f.referrers[o]))
 	for _, r := range f.referrers[o] {

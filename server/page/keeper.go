@@ -8,8 +8,8 @@ import (
 // kept is how long a keeper keeps a value.
 const kept = time.Minute
 
-// keeper is a cache of one value, because computing the value is slow if the folder is large. A kept value must
-// not change.
+// keeper is a cache of one value, for a value that takes long to compute if the folder is large. Callers share
+// the value and must not change it. The value is dropped after the duration kept.
 type keeper[K comparable, V any] struct {
 	mu         sync.Mutex
 	generation uint64
@@ -18,9 +18,9 @@ type keeper[K comparable, V any] struct {
 	timer      *time.Timer
 }
 
-// get returns the value for a key and a generation (Documents.Generation, which changes with each publication).
-// If the kept value is for another key or generation, or if there is none, get calls fresh and keeps the
-// result. The error is the error of fresh.
+// get returns the value for a key. The generation is Documents.Generation, which changes with each publication.
+// get returns the cached value if that is for the same key and generation. Otherwise it calls the function
+// fresh, and caches the result. The error is the error of fresh; then nothing is cached.
 func (k *keeper[K, V]) get(generation uint64, key K, fresh func() (V, error)) (V, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -34,8 +34,8 @@ type objectPage struct {
 	MoreTo, MoreFrom int
 }
 
-// object returns the body of the page of the object that the query names. It returns a failure with 404 if
-// gatefold knows nothing of the object, and another error if the query is invalid.
+// object returns the body of the page of one object, which the query names. The error is a failure with 404 if
+// gatefold knows nothing of that object, and another error if the query is invalid.
 func (p *pages) object(r *http.Request) (any, error) {
 	key, err := readKey(r)
 	if err != nil {
@@ -66,8 +66,8 @@ func (p *pages) object(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// bound adds the parts of a status (for example, a part for each parent of a route) to o.Parts, with at most
-// maxConditions conditions in all. It sets o.More to the number of conditions that are left out.
+// bound copies the parts of a status (for example, one for each parent of a route) to o.Parts. It stops after
+// maxConditions conditions in all, and adds the number of the remaining conditions to o.More.
 func (o *objectPage) bound(parts []board.Part) {
 	room := maxConditions
 	for _, part := range parts {
@@ -80,8 +80,9 @@ func (o *objectPage) bound(parts []board.Part) {
 	}
 }
 
-// show sets the YAML and the references of the object. It also sets NotServed. The parameter known has the
-// objects with problems: these objects have a page even if they are not served.
+// show sets the YAML and the references of the object, and whether it is NotServed. f has the served objects.
+// The parameter known has the objects with problems: such an object has a page even if it is not served, so that
+// a reference to it can be a link.
 func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	if object := f.objects[o.Key]; object != nil {
 		o.YAML, o.Cut = excerpt(object)

@@ -31,7 +31,8 @@ func objectRows(list board.List[board.Object[any]]) []objectRow {
 // maxWrongShown is how many conditions of one object a list shows.
 const maxWrongShown = 3
 
-// WrongOnes returns the first maxWrongShown conditions that report a problem, each with the name of its part.
+// WrongOnes returns the first maxWrongShown conditions of the object that report a problem. Each has the name of
+// the part of the status that contains it, such as a parent of a route.
 func (o objectRow) WrongOnes() (out []wrongRow) {
 	for _, part := range o.Parts {
 		for _, c := range part.Wrong() {

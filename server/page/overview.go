@@ -32,14 +32,15 @@ type overview struct {
 	MoreWrong        int
 }
 
-// Well reports whether nothing is wrong: there are no errors, the folder is served, followed and saved, and no
-// object, fleet or Envoy of this machine has a problem. It ignores warnings.
+// Well reports whether nothing is wrong. That is so if the folder has no errors and is served, followed and
+// saved, and if no object, no fleet and no Envoy that gatefold runs on this machine has a problem. Warnings do
+// not count.
 func (o overview) Well() bool {
 	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Frozen == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
 		len(o.Hosted) == 0 && !slices.ContainsFunc(o.Fleets, func(f fleetRow) bool { return f.Problem != "" })
 }
 
-// kindRow has the number of objects of a kind, and how many of them have a problem.
+// kindRow has the number of objects of one kind, and the number of those objects that have a problem.
 type kindRow struct {
 	Kind       string
 	All, Wrong int
@@ -136,8 +137,9 @@ func envoyRows(streams []admin.Stream, served uint64) []envoyRow {
 // maxRejecting is how many rejections of one Envoy are shown.
 const maxRejecting = 5
 
-// rank returns the position of an Envoy in the order of the list. It is 0 if the Envoy rejected a resource. It
-// is 1 if the Envoy has another revision than the served one, or serves no known Gateway. Otherwise it is 2.
+// rank returns the position of an Envoy in the list, the lowest first. It is 0 if the Envoy rejected a resource.
+// It is 1 if the revision of the Envoy is not the served one, or if the Envoy requests a Gateway that is not
+// known. Otherwise it is 2.
 func rank(e envoyRow) int {
 	switch {
 	case len(e.Rejecting) > 0:

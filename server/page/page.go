@@ -55,8 +55,8 @@ type view struct {
 	Body any
 }
 
-// show returns the body of a page for a request. For an error, the page "failure" is shown with the status of
-// codeOf.
+// show returns the body of a page for a request. If it returns an error, the client gets the page "failure" with
+// the status of codeOf.
 type show func(r *http.Request) (body any, err error)
 
 // failure is an error with the status code of the response.
@@ -119,8 +119,9 @@ func secured(pages http.Handler) http.Handler {
 	})
 }
 
-// answer renders a page and sends it. If body returns an error, it renders the page "failure" with the status
-// of codeOf. It answers 304 if the ETag shows that the client already has the page.
+// answer calls the function body, renders its result as a page and sends the page. If body returns an error,
+// answer sends the page "failure" with the status of codeOf. It answers 304 if the request's ETag shows that the
+// client already has the page.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show) {
 	code := http.StatusOK
 	v.Served = p.documents.Revisions()

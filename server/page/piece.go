@@ -35,8 +35,8 @@ type longList struct {
 	size  int // the highest number of items in a piece
 }
 
-// piece returns the description of the items whose index is at least from and less than end. The parameter all
-// is the length of the list.
+// piece describes the part of a list that has the items with index from, up to but without index end. The
+// parameter all is the length of the list.
 func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {
@@ -63,8 +63,9 @@ func (l longList) link(from int) string {
 	return l.path + "?" + query.Encode()
 }
 
-// sliced returns the items that the query of l requests, and describes them as a piece. An index after the end
-// of the list returns no items. It returns an error if the query parameter "from" is invalid.
+// sliced returns the items that the query asks for, beginning with the index in the query parameter "from", and
+// a description of this part of the list (piece). An index after the end of the list gives no items. It returns
+// an error if the parameter is invalid.
 func sliced[T any](items []T, l longList) ([]T, piece, error) {
 	from, err := readFrom(l.query)
 	if err != nil {

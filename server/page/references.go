@@ -27,18 +27,18 @@ type reference struct {
 	Missing, Linked bool
 }
 
-// Every reports whether the reference is to no specific object: the name is "*", or the reference delegates to
-// routes by label (see knownKind).
+// Every reports whether the reference is to no single object: the name is "*", or the reference is a backendRef
+// that delegates to all routes with a label (see knownKind).
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
-// knownKind reports whether the kind of a key begins with a capital letter, as the kinds of objects do. A
-// backendRef that delegates to routes by label has a kind in lower case instead.
+// knownKind reports whether the key has the kind of an object, which begins with a capital letter. A backendRef
+// that delegates to routes by label has a kind in lower case instead; then the result is false.
 func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }
 
-// referenceFields returns the names of the fields that refer to objects. The value for a name is the group and
-// kind of the object if the reference itself has no kind.
+// referenceFields returns the names of the fields that refer to other objects. The value for each name is the
+// group and kind of the referenced object, for a reference that does not state its kind.
 func referenceFields() map[string]manifest.Key {
 	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
 	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
@@ -91,7 +91,7 @@ type referenceWalker struct {
 	selected  []selection
 }
 
-// structType is what the walker needs to know of a type of structs.
+// structType is what the walker remembers about a Go type of structs.
 type structType struct {
 	fields []structField
 	names  nameFields
@@ -114,7 +114,7 @@ func newReferenceWalker(wildcard string) *referenceWalker {
 	return &referenceWalker{fields: referenceFields(), types: map[reflect.Type]*structType{}, selecting: selectingTypes(), wildcard: wildcard, paths: map[string]string{}}
 }
 
-// typeOf returns the structType of a type of structs.
+// typeOf returns what the walker needs to know about a Go type of structs. It computes this once for each type.
 func (w *referenceWalker) typeOf(typ reflect.Type) *structType {
 	known := w.types[typ]
 	if known == nil {
@@ -124,8 +124,8 @@ func (w *referenceWalker) typeOf(typ reflect.Type) *structType {
 	return known
 }
 
-// fieldsOf returns the fields of a struct type that may contain references: exported fields that are structs,
-// or pointers to structs, or lists of structs. It leaves out metadata and status.
+// fieldsOf returns the fields of a struct type that may contain references: exported fields that are structs, or
+// pointers to structs, or lists of structs. The fields metadata and status are left out.
 func fieldsOf(typ reflect.Type) (fields []structField) {
 	for i := range typ.NumField() {
 		field := typ.Field(i)
@@ -160,13 +160,13 @@ func (w *referenceWalker) field() string {
 	return path
 }
 
-// add adds a reference of the current object.
+// add adds a reference from the object that is being read to another object (the parameter to).
 func (w *referenceWalker) add(field string, to manifest.Key) {
 	w.found = append(w.found, reference{Field: field, From: w.object, To: to})
 }
 
-// walk collects the references and selections in a value. name is the name of the field that has the value. It
-// decides whether a struct is a reference (w.fields).
+// walk collects the references and selections in the value v of an object. The parameter name is the name of the
+// field that has the value: it decides whether a struct is a reference (w.fields).
 func (w *referenceWalker) walk(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -202,8 +202,8 @@ func (w *referenceWalker) walk(v reflect.Value, name string) {
 	}
 }
 
-// walkFields collects the references and selections in the fields of a struct. name is the name of the field
-// that has the struct. Embedded structs count as the same field.
+// walkFields collects the references and selections in the fields of a struct. The parameter name is the name of
+// the field that has the struct. The fields of an embedded struct count as fields of the outer struct.
 func (w *referenceWalker) walkFields(v reflect.Value, typ *structType, name string) {
 	length := len(w.path)
 	for _, field := range typ.fields {
@@ -220,9 +220,9 @@ func (w *referenceWalker) walkFields(v reflect.Value, typ *structType, name stri
 	}
 }
 
-// key returns the object that the reference v names. fields are the nameFields of the type of v. The parameter
-// missing has the group and kind to use if the reference has no kind. A reference without a namespace is to the
-// namespace of the current object.
+// key returns the object that a reference names. v is the value of the reference, and fields are the indexes of
+// its name fields. The parameter missing has the group and kind for a reference that states no kind. A reference
+// without a namespace is to the namespace of the object that contains it.
 func (w *referenceWalker) key(v reflect.Value, fields nameFields, missing manifest.Key) manifest.Key {
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
 	if kind, ok := textOf(v, fields.kind); ok && kind != "" {

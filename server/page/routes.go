@@ -39,9 +39,9 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the part of a line that is a link to the page of an object: a Gateway, a ListenerSet or a route.
-// If the line has a reason (Why), the link ends with the first colon that a space follows. Otherwise it is the
-// whole line. Link returns "" for all other lines.
+// Link returns the part of a line that links to the page of an object: a Gateway, a ListenerSet or a route. If
+// the line states a reason (Why), the link is the text up to and with the first colon before a space. Otherwise
+// the link is the whole line. For a line about another thing, Link returns "".
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
@@ -73,7 +73,7 @@ func (b *branch) Mark() *mark {
 	return &mark{"bad", "answers " + b.Fails}
 }
 
-// Head reports whether there are lines below this line.
+// Head reports whether the page shows lines below this line.
 func (b *branch) Head() bool { return len(b.Below) > 0 }
 
 // routes returns the body of the page of routes. It returns an error if the query is invalid, or if nothing is
@@ -101,7 +101,8 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// cutter selects one piece of a tree: the lines from an index on, and the lines of the nodes above them.
+// cutter selects the part of a tree that one page shows. It has the lines from the index in the field named from
+// on, and the lines of the nodes above them.
 type cutter struct {
 	from  int
 	line  int // index of the next node
@@ -111,7 +112,7 @@ type cutter struct {
 	shown []*explain.TreeNode
 }
 
-// end returns the index of the first line after the piece.
+// end returns the index of the first line of the tree after those that the page shows.
 func (c *cutter) end() int {
 	if c.full > 0 {
 		return c.full
@@ -119,8 +120,8 @@ func (c *cutter) end() int {
 	return c.line
 }
 
-// cut returns the branches of the piece. It visits all nodes, to count their lines. The parameter above is the
-// ID of the branch above the nodes.
+// cut returns the branches of the tree that the page shows: those with a shown line, or with one below. It
+// visits all nodes, also to count their lines. The parameter above is the ID of the branch above the nodes.
 func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 	for _, n := range nodes {
 		if c.full > 0 {
@@ -149,8 +150,8 @@ func lines(n *explain.TreeNode) int {
 	return count
 }
 
-// takes reports whether a line is in the piece, and counts the line in that case. If the piece is full, it sets
-// c.full to the index of the line and returns false.
+// takes reports whether the page shows a line, and counts a shown line. A line before c.from is not shown. If
+// the page is full, takes sets c.full to the index of the line and returns false.
 func (c *cutter) takes(line int, n *explain.TreeNode) bool {
 	if line < c.from || c.full > 0 {
 		return false

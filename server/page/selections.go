@@ -46,23 +46,23 @@ type selectable struct {
 // label is a label of an object.
 type label struct{ Name, Value string }
 
-// selectedBy is the key under which a selection is stored: the kind and namespace of its objects, and one
-// required label.
+// selectedBy is the key under which the selections of the folder are stored: the kind and namespace of the
+// selected objects, and one label that the objects must have.
 type selectedBy struct {
 	Of    selectable
 	Label label
 }
 
-// candidate is an object that may be selected, with what selections compare: its labels, and for a route the
-// properties in offers (route.Offers).
+// candidate is an object that a selector may select, with what selectors compare: the labels of the object, and
+// in the field offers the properties of a route (route.Offers).
 type candidate struct {
 	object *manifest.Object
 	labels labels.Set
 	offers []route.Property
 }
 
-// newCandidate returns an object with the properties that selectors compare. The parameter set has the labels
-// of a Secret, because a Secret is stored without its labels. For other kinds, set is ignored.
+// newCandidate returns a candidate: the object o with the properties that selectors compare. The parameter set
+// has the labels if the object is a Secret, because the stored Secret has none. For other kinds, set is ignored.
 func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	if o.Key.Kind != kindSecret {
 		set = o.Value.GetLabels()
@@ -76,9 +76,9 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 	return candidate{o, set, route.Offers(o)}
 }
 
-// selects reports whether the selection selects the object of c. The caller must ensure that the object has the
-// kind and namespace of s.Of. A route that delegates to itself selects itself only if route.Consents allows
-// that.
+// selects reports whether the selection s selects the object of c. The kind and namespace of the object must be
+// those of s.Of: the caller must check this. A route that delegates to routes by label selects itself only if
+// route.Consents allows that.
 func (s selection) selects(c candidate) bool {
 	if s.labels != nil {
 		return s.labels.Matches(c.labels)
@@ -86,21 +86,21 @@ func (s selection) selects(c candidate) bool {
 	return slices.Contains(c.offers, s.route) && (s.From != c.object.Key || route.Consents(s.From, c.object))
 }
 
-// to returns the reference from the selection to a selected object.
+// to returns a reference for the page: from the field with the selection to an object that it selects.
 func (s selection) to(object manifest.Key) reference {
 	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
 }
 
-// toNone returns the reference to show for a selection that selects no object. The name of the object in it is
-// "*".
+// toNone returns the reference that is shown for a selection without any selected object. Its target has the
+// name "*".
 func (s selection) toNone() reference {
 	none := manifest.Key{Group: s.Of.Kind.Group, Kind: s.Of.Kind.Kind, Namespace: s.Of.Namespace, Name: "*"}
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
 }
 
-// selectionOf returns the selection in v, the value of a field. The type of v is one of selectingTypes. ok is
-// false if v selects nothing: for example, a backendRef that names a Service. below is the path from v to its
-// selector.
+// selectionOf returns the selection that the value v of a field states. The type of v is one of selectingTypes.
+// below is the path from v to the selector in it. ok is false if v selects nothing: for example, a backendRef
+// that names a Service.
 func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
 	namespace := w.object.Namespace
 	switch from := v.Interface().(type) {
@@ -147,8 +147,9 @@ func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) 
 	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), labels: selector}, err == nil
 }
 
-// selectionOfRoutes returns the selection of the routes that a backendRef delegates to. ok is false if the
-// backendRef names one route or does not delegate.
+// selectionOfRoutes returns the selection of routes to which a backendRef delegates by label. The parameter
+// wildcard is the namespace that means all namespaces. ok is false if the backendRef names a single route, or
+// does not delegate.
 func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s selection, ok bool) {
 	p, ok := route.Wanted(ref, namespace, wildcard)
 	if !ok || p.Form == route.ByName {
@@ -176,8 +177,9 @@ func firstLabel(set map[string]string) label {
 	return label{name, set[name]}
 }
 
-// labelWords returns a selector as text, such as "label app=x". If the selector has no condition, the text says
-// that it selects every object of the kind. It hides texts that look like credentials.
+// labelWords returns a selector as text, such as "label app=x". The parameter of has the kind of the objects,
+// and set and expressions are the conditions. Without conditions, the text says that the selector selects every
+// object of the kind. Texts that look like credentials are hidden.
 func labelWords(of selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -211,8 +213,8 @@ func operatorWords(operator metav1.LabelSelectorOperator) string {
 	return "does not exist"
 }
 
-// selectionsOf groups selections by kind, namespace and required label, so that the method selecting finds
-// them.
+// selectionsOf groups the selections by the kind and namespace of their objects and by one required label. So
+// the method selecting finds the selections that may match an object without looking at all.
 func selectionsOf(all []selection) map[selectedBy][]selection {
 	grouped := map[selectedBy][]selection{}
 	for _, s := range all {
@@ -222,7 +224,7 @@ func selectionsOf(all []selection) map[selectedBy][]selection {
 	return grouped
 }
 
-// selecting returns the references to an object from all selections that select it.
+// selecting returns the references from those fields of other objects whose selection includes the object o.
 func (f folder) selecting(o *manifest.Object) (from []reference) {
 	c := f.candidates([]*manifest.Object{o})[0]
 	has := []label{{}}
@@ -245,9 +247,9 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 	return from
 }
 
-// selected returns the references from selections of one object to the objects that they select, in the order
-// of the selections. A selection that selects no object has one reference (see toNone). The parameter most
-// limits the number of references. more is the number of those that are left out.
+// selected returns the references from the selections of one object to the objects that they select, in the
+// order of the selections. A selection without any object gives one reference (see toNone). selected returns at
+// most as many references as the parameter most says; more is the number of those left out.
 func (f folder) selected(selections []selection, most int) (to []reference, more int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {
@@ -275,7 +277,8 @@ func (f folder) selected(selections []selection, most int) (to []reference, more
 	return to, more
 }
 
-// candidates returns a candidate for each object. The objects must be of one kind.
+// candidates returns a candidate for each object, with the labels and properties that selectors compare. All
+// objects must be of one kind.
 func (f folder) candidates(objects []*manifest.Object) []candidate {
 	secrets := make([]map[string]string, len(objects))
 	if len(objects) > 0 && objects[0].Key.Kind == kindSecret {

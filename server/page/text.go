@@ -29,11 +29,11 @@ func functions() template.FuncMap {
 	}
 }
 
-// cut returns a text that is cut by cutTo if it has more than maxText bytes.
+// cut shortens a text to at most maxText bytes, as cutTo does.
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo returns a text unchanged if it has at most as many bytes as the parameter most says. From a longer
-// text, it returns the characters at the beginning that fit into that many bytes, and "…" after them.
+// cutTo shortens a text to the number of bytes in the parameter most. A shortened text ends after a whole
+// character, followed by "…". A text that is not longer than that is returned unchanged.
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text

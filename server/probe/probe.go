@@ -28,15 +28,15 @@ const maxBody = 1 << 20
 // maxRead bounds how many bytes of an HTTP/1.1 connection are read, including headers.
 const maxRead = 2 * maxBody
 
-// openTime is how long a connection must stay open to count as accepted by a backend.
+// openTime is how long a TCP or TLS connection must stay open until the test counts it as accepted by a backend.
 const openTime = time.Second
 
 // echoHeader is the response header with the name of an echo backend: a test server that answers with the
 // request that it received.
 const echoHeader = "X-Echo-Backend"
 
-// Client sends the requests of test lines. It sends them as written: it cleans no path and follows no redirect.
-// It does not verify the certificates of servers.
+// Client sends the requests of test lines exactly as they are written: it does not clean paths or follow
+// redirects. It does not verify the certificates of servers.
 type Client struct {
 	// Address returns the "host:port" to which a request is sent. The error says why there is none.
 	Address func(expect.Request) (string, error)
@@ -87,8 +87,9 @@ func unsendable(r expect.Request) string {
 // errFrom is the error if the source address of a request (FROM) is not an address of this machine.
 var errFrom = errors.New("the address of FROM is not of this machine")
 
-// dial connects to address as a request says: from its source address, with its PROXY header, and with its TLS
-// handshake. It returns errFrom if the source address is not on this machine, and other errors unchanged.
+// dial connects to the address in the way that the request r describes: from its source address, with its PROXY
+// header, and with its TLS handshake. If the source address is not on this machine, dial returns errFrom. Other
+// errors are those of the network.
 func dial(ctx context.Context, r expect.Request, address string) (net.Conn, error) {
 	dialer := &net.Dialer{}
 	if from, err := netip.ParseAddr(r.From); err == nil {
@@ -158,8 +159,8 @@ func failed(err error) expect.Seen {
 	return expect.Seen{Closed: err.Error()}
 }
 
-// open tests whether a backend accepts the connection: it waits for openTime and returns, as a Seen, whether
-// the connection is still open. Data from the server also counts as open.
+// open tests whether a backend accepts the connection. If the connection is still open after openTime, or the
+// server sends data before, the Seen reports it as open. Otherwise the Seen has the reason why it was closed.
 func open(conn net.Conn) expect.Seen {
 	if err := conn.SetReadDeadline(time.Now().Add(openTime)); err != nil {
 		return failed(err)
@@ -184,7 +185,8 @@ func certificate(conn net.Conn) string {
 	return shown[0].DNSNames[0]
 }
 
-// overHTTP1 sends a request over HTTP/1.1 as it is written, and returns the final response.
+// overHTTP1 sends a request over HTTP/1.1 exactly as it is written, and returns the response. Interim responses
+// (1xx) are skipped, except 101.
 func overHTTP1(r expect.Request, conn net.Conn) expect.Seen {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\n", r.Method, r.Target)
@@ -231,8 +233,8 @@ func overHTTP2(ctx context.Context, r expect.Request, conn net.Conn) expect.Seen
 	return seen(response, conn)
 }
 
-// seen converts a response to what a client sees. If an echo backend answered (echoHeader), Seen.Echo has the
-// request that this backend received. seen reads at most maxBody bytes of the body.
+// seen converts a response to what a client sees. If the backend is an echo backend (a test server, see
+// echoHeader), Seen.Echo has the request that the backend received. At most maxBody bytes of the body are read.
 func seen(response *http.Response, conn net.Conn) expect.Seen {
 	defer response.Body.Close()
 	out := expect.Seen{Status: response.StatusCode, Headers: response.Header, Certificate: certificate(conn)}

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// acceptance has the entries of Options.Accept: objects, kinds, annotations and fields that the user has
-// checked, and that import leaves out.
+// acceptance has the entries of Options.Accept (the flag --accept): objects, kinds, annotations and fields that
+// the import leaves out, because the user has checked that they protect nothing.
 type acceptance struct {
 	*report
 	entries []string
 	used    map[string]bool // the entries that had an effect
 }
 
-// contains reports whether Options.Accept has one of the names. It records that this name had an effect.
+// contains reports whether Options.Accept has at least one of the names. It also records that this entry had an
+// effect (see unused).
 func (a *acceptance) contains(names ...string) bool {
 	for _, name := range names {
 		if slices.Contains(a.entries, name) {
@@ -24,7 +25,7 @@ func (a *acceptance) contains(names ...string) bool {
 	return false
 }
 
-// leaveFields removes the fields that entries name from their objects.
+// leaveFields removes from the objects all fields that Options.Accept names.
 func (a *acceptance) leaveFields(objects []*item) {
 	for _, entry := range a.entries {
 		for _, object := range objects {
@@ -33,8 +34,9 @@ func (a *acceptance) leaveFields(objects []*item) {
 	}
 }
 
-// leaveField removes a field from value if the entry is OBJECT/FIELD, and value has the field. object is the
-// name of the object, and value its content. It adds a verdict, and records that the entry had an effect.
+// leaveField removes a field from value, the content of the named object. The parameter entry is one entry of
+// Options.Accept. If it is OBJECT/FIELD for this object, and value has the field, leaveField removes the field,
+// adds a verdict, and records that the entry had an effect. Otherwise it does nothing.
 func (a *acceptance) leaveField(entry string, at place, object string, value any) {
 	field, ok := strings.CutPrefix(entry, object+"/")
 	if !ok || !remove(value, parse(field)) {
@@ -44,7 +46,7 @@ func (a *acceptance) leaveField(entry string, at place, object string, value any
 	a.add(Different, at, object, "left out, as --accept says", field)
 }
 
-// unused returns the entries that had no effect.
+// unused returns the entries of Options.Accept that had no effect, for example because of a spelling mistake.
 func (a *acceptance) unused() []string {
 	return slices.DeleteFunc(slices.Clone(a.entries), func(entry string) bool { return a.used[entry] })
 }

@@ -78,8 +78,8 @@ func (s *settings) say(class Class, name, message string) {
 	s.add(class, s.ingress.place, s.ingress.name(), message, join("metadata.annotations", name))
 }
 
-// failClosed makes the paths of the Ingress answer 500 because of fields that cannot be expressed. message is
-// the reason.
+// failClosed makes all paths of the Ingress answer 500, because import cannot express the given fields of the
+// Ingress. It adds a verdict with the reason, the parameter message.
 func (s *settings) failClosed(message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
 	accept := s.ingress.name() + "/" + removable(fields[0])
@@ -90,9 +90,9 @@ func (s *settings) failClosed(message string, fields ...string) {
 		"write a policy for it, or leave it out with --accept "+accept, fields...)
 }
 
-// annotation sets the settings for one annotation of ingress-nginx, and adds the verdict. key is the
-// annotation's name without the prefix. If import cannot express the annotation, the paths of the Ingress
-// answer 500 (failClosed). Some annotations also make all paths of its hosts answer 500 (see ofHost).
+// annotation reads one annotation of ingress-nginx into s, and adds the verdict. The parameter key is the name
+// of the annotation without the prefix. If import cannot express the annotation, the paths of the Ingress
+// answer 500 (failClosed). For some annotations, all paths of the Ingress's hosts then answer 500 (see ofHost).
 func (s *settings) annotation(key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -175,8 +175,9 @@ func (s *settings) annotation(key, value string) {
 	s.say(class, name, message)
 }
 
-// readProtocol sets the protocol of the backends. If gatefold supports the protocol, class is Same or
-// Different, and message says what the backends receive. Otherwise class is Refused, and message is the reason.
+// readProtocol sets the protocol for the backends of the Ingress. If gatefold supports the protocol, class is
+// Same or Different, and message says what the backends receive. Otherwise class is Refused, and message is the
+// reason.
 func (s *settings) readProtocol(value string) (class Class, message string) {
 	switch s.protocol = strings.ToUpper(value); s.protocol {
 	case "HTTP", "GRPC":
@@ -187,14 +188,14 @@ func (s *settings) readProtocol(value string) (class Class, message string) {
 	return Refused, "gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that"
 }
 
-// isSwitch reports whether the value of an annotation must be true or false.
+// isSwitch reports whether the annotation key allows only the values true and false.
 func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
-// ofHost returns why the annotation key makes all paths of the Ingress's hosts answer 500, also those of other
-// Ingresses: in nginx such an annotation applies to the whole host. It returns "" for other annotations. on is
-// true if the value of the annotation is true.
+// ofHost returns the reason why the annotation key makes all paths of the Ingress's hosts answer 500, even
+// paths of other Ingresses: in nginx the annotation applies to the whole host. It returns "" if the annotation
+// does not apply to the whole host. The parameter on is true if the value of the annotation is true.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -207,8 +208,8 @@ func (s *settings) ofHost(key string, on bool) (reason string) {
 	return ""
 }
 
-// readAliases adds the hosts in value that are DNS names to s.aliases. It returns false if at least one host is
-// no DNS name.
+// readAliases adds the DNS names in value, a list with commas, to s.aliases. It returns false if at least one
+// entry of the list is not a DNS name.
 func (s *settings) readAliases(value string) bool {
 	all := true
 	for _, alias := range strings.Split(value, ",") {
@@ -255,8 +256,8 @@ func (s *settings) protection(key, value string) (class Class, message string) {
 	return "", ""
 }
 
-// harmless adds the verdict for an annotation that only tunes requests, and neither routes nor protects them.
-// An unknown annotation makes the paths of the Ingress answer 500.
+// harmless adds a verdict for an annotation that neither routes nor protects requests, such as one for buffer
+// sizes. All other annotations are unknown to import, and make the paths of the Ingress answer 500.
 func (s *settings) harmless(key, field string) {
 	words := map[string]string{
 		"affinity": "requests of one client may go to several endpoints", "affinity-mode": "", "affinity-canary-behavior": "",
@@ -282,8 +283,8 @@ func (s *settings) harmless(key, field string) {
 	s.say(Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
 }
 
-// readRedirect sets s.redirect to the redirect of an annotation (key). It returns false if import cannot
-// express the redirect.
+// readRedirect sets s.redirect for the annotation permanent-redirect or temporal-redirect (key). The parameter
+// value is the URL. It returns false, and sets nothing, if import cannot express the redirect.
 func (s *settings) readRedirect(key, value string) bool {
 	target, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
@@ -335,9 +336,10 @@ func network(word string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// writeACL sets the field acl from the annotations for allowed and for denied networks. nginx first denies the
-// denied networks. Then, if there is a list of allowed networks, it admits only these. In an acl, the network
-// with the longest prefix decides. So an allowed network inside a denied network is left out.
+// writeACL sets the field acl of the TrafficPolicy from the annotations for allowed and for denied networks. In
+// nginx, a denied network is always denied; if there is a list of allowed networks, all others are denied, too.
+// In an acl, the network with the longest prefix decides. So writeACL leaves out allowed networks inside a
+// denied network.
 func (s *settings) writeACL() {
 	var allow, deny []netip.Prefix
 	read := func(key string, into *[]netip.Prefix) bool {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// readBasicAuth sets the field basicAuth from the annotations auth-type, auth-secret and auth-secret-type. key
-// is the annotation that gets the verdict. If import cannot express the annotations, class is Refused, and
-// message is the reason.
+// readBasicAuth sets the field basicAuth of the TrafficPolicy from the annotations auth-type, auth-secret and
+// auth-secret-type. Then class is Different, and message explains the difference for the annotation key. If
+// import cannot express the annotations, class is Refused, and message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {
@@ -33,8 +33,9 @@ func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	return Different, "basicAuth; the hashes of passwords must be {SHA}: gatefold hash writes them"
 }
 
-// readCORS sets the field cors, with the defaults of nginx. It does nothing if CORS is off, or if plainOrigins
-// returns no origins.
+// readCORS sets the field cors of the TrafficPolicy from the CORS annotations. A missing annotation gets the
+// default of ingress-nginx. readCORS sets nothing if enable-cors is not true, or if no allowed origin can be
+// expressed (see plainOrigins).
 func (s *settings) readCORS() {
 	if on, _ := boolean(s.values["enable-cors"]); !on {
 		return
@@ -75,9 +76,9 @@ func (s *settings) readCORS() {
 	s.policy["cors"] = cors
 }
 
-// plainOrigins returns "*" and the origins without a wildcard. A wildcard stands for one label in nginx, for
-// any text in Traefik, and for any number of labels in a policy. So origins with a wildcard are left out.
-// anyOrigin is true if one origin is "*".
+// plainOrigins returns those CORS origins that a policy can express: "*" and the origins without a wildcard.
+// Other origins are left out, because a wildcard in an origin has different meanings in nginx, Traefik and a
+// policy. anyOrigin is true if one of the origins is "*".
 func plainOrigins(all []any) (plain []any, anyOrigin bool) {
 	for _, origin := range all {
 		switch {
@@ -105,8 +106,9 @@ func (s *settings) readIdle(seconds int) {
 // bodySize matches a size, for example 8m.
 var bodySize = regexp.MustCompile(`^([0-9]{1,9})([kKmMgG]?)$`)
 
-// readBodySize sets the limit of the request body (the field buffer). The size 0 means no limit. If import
-// cannot express the size, class is Refused, and message is the reason.
+// readBodySize sets the limit of the request body (the field buffer) to a size such as 8m. The size 0 means no
+// limit, and sets nothing. class and message are the verdict. If import cannot express the size, class is
+// Refused, and message is the reason.
 func (s *settings) readBodySize(value string) (class Class, message string) {
 	found := bodySize.FindStringSubmatch(value)
 	if found == nil {
@@ -124,8 +126,8 @@ func (s *settings) readBodySize(value string) (class Class, message string) {
 	return Different, "buffer.maxRequestSize: Envoy reads the whole request before it sends it on"
 }
 
-// readCanary sets the setting for one of the annotations of a canary (key). It returns false if the value is
-// invalid.
+// readCanary reads one of the canary annotations, such as canary-weight (key), into s. It returns false if the
+// value is invalid.
 func (s *settings) readCanary(key, value string) bool {
 	number, err := strconv.ParseInt(value, 10, 32)
 	switch key {

@@ -20,9 +20,9 @@ type classifier struct {
 	schemas *schema.Set
 }
 
-// classify leaves out an object if its kind gets no file, or if options.Accept names the object or its kind. It
-// sets the class of a Gateway (see gatewayClass). A NetworkPolicy or a GatewayClass may block the import (see
-// networkPolicy and parameters).
+// classify decides what import does with one object. It leaves out the object if its kind needs no file, or if
+// Options.Accept names the object or its kind. A Gateway gets the class gatefold (see gatewayClass). A
+// NetworkPolicy or GatewayClass is left out, and may block the import (see networkPolicy and parameters).
 func (c *classifier) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {
@@ -47,8 +47,8 @@ func (c *classifier) classify(object *item) {
 	}
 }
 
-// gatewayClass changes the class of a Gateway to gatefold. It also removes parameters that gatefold does not
-// need (see gatewayParameters).
+// gatewayClass changes the class of a Gateway to gatefold, and adds a verdict. It also removes the parameters
+// of the Gateway that gatefold can ignore (see gatewayParameters). It does nothing for objects of other kinds.
 func (c *classifier) gatewayClass(object *item) {
 	c.gatewayParameters(object)
 	spec := object.spec()
@@ -77,10 +77,11 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy leaves out an object of a kind that gatefold does not serve. If it has targets, and all can be
-// read, they fail closed. Otherwise the kind decides (see KindNotServed). If the kind does not affect traffic,
-// nothing else happens. If the kind has no targets, Settle makes the objects that refer to this object fail
-// closed. For all other kinds, the import is blocked.
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. If the object has targets, such
+// as targetRefs, and all can be read, its targets fail closed. Otherwise the entry of the kind in the list of
+// unserved kinds decides (KindNotServed). A kind that does not affect traffic has no further effect. For a kind
+// without targets, Settle makes the objects that refer to this object fail closed. For all other kinds, the
+// import is blocked.
 func (c *classifier) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()
 	if object.left || c.schemas.Versions(kind) != nil {
@@ -104,8 +105,9 @@ func (c *classifier) unservedPolicy(object *item) {
 	}
 }
 
-// parameters blocks the import if the parameters of a GatewayClass are not in the input. Parameters that
-// gatefold can ignore are not needed (see ignored).
+// parameters checks the parametersRef of a GatewayClass. It blocks the import if the parameters object is not
+// in the input, because the object may protect requests. It does not block the import if gatefold can ignore
+// the object (see ignored).
 func (c *classifier) parameters(class *item) {
 	ref := at(class.fields, "spec", "parametersRef")
 	key := keyOfParameters(ref, "")

@@ -18,8 +18,8 @@ type closing struct {
 }
 
 // closeTargets makes the targets of a policy fail closed (see failClosed), because the policy cannot be
-// imported. If a named target is not in the input, routes that refer to it fail closed. If objects of a
-// target's kind cannot fail closed, such as a GatewayClass, the import is blocked.
+// imported. If a target is not in the input, routes that refer to this target fail closed. If a target is of a
+// kind that cannot fail closed, such as a GatewayClass, the import is blocked.
 func (c *closing) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -39,11 +39,10 @@ func (c *closing) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// failClosed makes an object fail closed. because is the refused object or field that is the reason, for the
-// verdict. All rules of an HTTPRoute answer 500, and those of a GRPCRoute UNAVAILABLE. If section is the name of
-// some of the rules, only these change (closeRules). Other routes, Gateways, ListenerSets, Services and Backends
-// are left out of the import. failClosed does nothing for other kinds, and for objects that are closed or left
-// out already.
+// failClosed makes an object fail closed. All rules of an HTTPRoute answer 500, and those of a GRPCRoute
+// UNAVAILABLE; if a rule has the name section, only the rules with this name change. Other routes, Gateways,
+// ListenerSets, Services and Backends are left out of the import. Other kinds, and objects that are closed or
+// left out already, do not change. The verdict names the reason: the refused object or field because.
 func (c *closing) failClosed(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -58,9 +57,10 @@ func (c *closing) failClosed(object *item, section, because string) {
 	}
 }
 
-// closeRules removes everything except name and matches from the rules of a route. Envoy then answers 500 for
-// these rules (UNAVAILABLE for a GRPCRoute), and no other rule gets their requests. If section is the name of
-// some rules, it changes only these rules, otherwise all. Child routes of the route fail closed, too.
+// closeRules removes everything except name and matches from the rules of a route. Envoy then answers 500 to
+// the requests that match these rules (UNAVAILABLE for a GRPCRoute). If a rule has the name section, only the
+// rules with this name change, otherwise all rules. Child routes of the route fail closed, too. The verdict
+// names the reason, the parameter because.
 func (c *closing) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -94,8 +94,9 @@ func (c *closing) closeRules(route *item, section, because string) {
 	}
 }
 
-// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent of the same name as a parent
-// of the route. Otherwise they would get the connections of the route.
+// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent with the same name as a
+// parent of the given route, which is left out. Otherwise these routes could get connections that were for the
+// given route.
 func (c *closing) shutNeighbours(route *item) {
 	for _, other := range c.objects.all {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -112,20 +113,22 @@ func (c *closing) shutNeighbours(route *item) {
 }
 
 // refuse leaves out an object that may protect requests, and adds a verdict. It does not change the objects
-// that refer to this object: the caller or Settle must make them fail closed.
+// that refer to the left-out object: the caller or Settle must make these objects fail closed.
 func (c *closing) refuse(object *item, message string) {
 	c.remove(object)
 	c.protecting(object.place, object.name(), message, "")
 }
 
-// remove leaves out an object, and records it. Settle makes the objects that refer to it fail closed.
+// remove leaves out an object, and records the object in c.gone. Later, Settle makes the objects that refer to
+// the left-out object fail closed.
 func (c *closing) remove(object *item) {
 	object.left = true
 	c.gone = append(c.gone, object)
 }
 
-// removed returns the removed object that ref, a reference in an object (from), refers to. It returns nil if
-// there is none.
+// removed returns the left-out object that a reference refers to. The parameter ref is the reference, and from
+// is the object that contains the reference. The result is nil if the reference does not refer to a left-out
+// object.
 func (c *closing) removed(from *item, ref any) *item {
 	i := slices.IndexFunc(c.gone, func(gone *item) bool { return refersTo(from, ref, gone) })
 	if i < 0 {
@@ -134,8 +137,9 @@ func (c *closing) removed(from *item, ref any) *item {
 	return c.gone[i]
 }
 
-// shutUsers makes routes fail closed if their rules refer to a removed object. It also removes the object from
-// the parentRefs of routes, and leaves out the ListenerSets of a removed Gateway.
+// shutUsers changes the objects that refer to the parameter gone, an object that is left out. Routes whose
+// rules refer to gone fail closed. Routes lose gone from their parentRefs. If gone is a Gateway, its
+// ListenerSets are left out.
 func (c *closing) shutUsers(gone *item) {
 	for _, user := range c.objects.all {
 		switch {
@@ -149,8 +153,8 @@ func (c *closing) shutUsers(gone *item) {
 	}
 }
 
-// leaveParents removes gone, a parent that is left out, from the parentRefs of a route. It leaves out a route
-// that has no other parent. It does nothing if gone is no parent of the route.
+// leaveParents removes the parameter gone, a parent that is left out, from the parentRefs of a route. A route
+// without another parent is left out. If gone is not a parent of the route, leaveParents does nothing.
 func (c *closing) leaveParents(route, gone *item) {
 	refs := list(route.spec()["parentRefs"])
 	kept := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return isParent(route, ref, gone) })
@@ -165,8 +169,8 @@ func (c *closing) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring makes a route fail closed if one of its rules refers to gone, an object that is left out. It
-// does nothing if gone is a Gateway or ListenerSet.
+// shutReferring makes a route fail closed if one of its rules refers to the parameter gone, an object that is
+// left out. It does nothing if gone is a Gateway or ListenerSet: leaveParents handles parents.
 func (c *closing) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return
@@ -180,23 +184,25 @@ func (c *closing) shutReferring(route, gone *item) {
 	}
 }
 
-// isParent reports whether ref, an entry of parentRefs or the parentRef of an object (from), names another
-// object (to). A parent without a kind is a Gateway.
+// isParent reports whether a parent reference names the object to. The parameter ref is an entry of parentRefs
+// or the parentRef of the object from. A reference without a kind names a Gateway.
 func isParent(from *item, ref any, to *item) bool {
 	return (text(at(ref, "kind")) != "" || to.is("Gateway")) && refersTo(from, ref, to)
 }
 
-// refersTo reports whether ref, a reference in one object (from), refers to another object (to). A reference
-// without a kind matches an object of any kind. Groups are not compared.
+// refersTo reports whether a reference names the object to. The parameter ref is the reference, and from is the
+// object that contains the reference. A reference without a kind matches objects of all kinds. Groups are not
+// compared.
 func refersTo(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
-// refusePolicy leaves out a policy or extension, and makes its targets fail closed. If a target cannot be read,
-// the import is blocked. Policies that refer to the object are refused in the same way. Routes that refer to
-// the object fail closed.
+// refusePolicy leaves out a policy or GatewayExtension that gatefold cannot express, and makes its targets fail
+// closed. If a target cannot be read, the import is blocked. Policies that refer to the left-out object are
+// refused in the same way. Routes that refer to the left-out object fail closed. The parameter message is the
+// reason.
 func (c *closing) refusePolicy(policy *item, message string, fields ...string) {
 	c.remove(policy)
 	c.protecting(policy.place, policy.name(), message, "write it in another way, or leave it out with --accept "+policy.name(), fields...)

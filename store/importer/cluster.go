@@ -61,8 +61,8 @@ func clean(r *report, object *item) {
 	}
 }
 
-// missing returns the paths of leaves that are in before and not in after. For status, managedFields and
-// ownerReferences it returns only the path of that field.
+// missing returns the paths of the values that are in the object before and not in the object after. If values
+// in status, managedFields or ownerReferences are missing, it returns only the path of that field as a whole.
 func missing(before, after map[string]any) []string {
 	var paths []string
 	has := map[string]bool{}

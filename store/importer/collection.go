@@ -6,15 +6,15 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// collection is the objects of the input, and those that import adds.
+// collection has the objects of the input, and the objects that import itself adds.
 type collection struct {
 	*report
 	all   []*item
 	byKey map[manifest.Key]*item
 }
 
-// read adds the objects of a document. A document that is not a valid object, and two different objects with
-// the same key, block the import.
+// read adds the objects of one document of the input. The import is blocked if the document is not a valid
+// object, or if a different object with the same kind, namespace and name is in the collection already.
 func (c *collection) read(in Input) {
 	at := place{in.File, in.Line}
 	objects, ok := objectsOf(in)

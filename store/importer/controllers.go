@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// boolean parses a value as ingress-nginx does. ok is false for a value that strconv.ParseBool does not accept.
+// boolean parses the value of an annotation as ingress-nginx does. The result on is the boolean. ok is false
+// for a value that strconv.ParseBool does not accept.
 func boolean(value string) (on, ok bool) {
 	on, err := strconv.ParseBool(value)
 	return on, err == nil
 }
 
-// ofController reports whether a controller of Ingresses, Gateways or Services may read an annotation. Such an
-// annotation may protect its object.
+// ofController reports whether the annotation name may be for another controller of Ingresses, Gateways or
+// Services, such as Traefik or a cloud provider. Such an annotation may protect the object that has it.
 func ofController(name string) bool {
 	domain, _, _ := strings.Cut(name, "/")
 	harmless := []string{"cert-manager.io", "external-dns.alpha.kubernetes.io", "argoproj.io", "helm.sh", "cattle.io", "gethomepage.dev", "stakater.com"}
@@ -27,8 +28,9 @@ func ofController(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// ofOtherPrefix reports whether an annotation has another prefix, but the name of an ingress-nginx annotation
-// that protects or routes. With --annotations-prefix, ingress-nginx reads annotations with another prefix.
+// ofOtherPrefix reports whether an annotation has the name of an ingress-nginx annotation that protects or
+// routes, whatever its prefix is. With the flag --annotations-prefix, ingress-nginx reads annotations with
+// another prefix.
 func ofOtherPrefix(name string) bool {
 	_, key, _ := strings.Cut(name, "/")
 	return slices.ContainsFunc([]string{"auth-tls-", "limit-", "modsecurity-", "proxy-ssl-", "canary-by-"}, func(begin string) bool { return strings.HasPrefix(key, begin) }) ||

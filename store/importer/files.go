@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// cutName splits NAMESPACE/NAME.
+// cutName splits a text NAMESPACE/NAME. The result rest is the NAME.
 func cutName(name string) (namespace, rest string) {
 	namespace, rest, _ = strings.Cut(name, "/")
 	return namespace, rest
@@ -30,12 +30,13 @@ func (o *Objects) Manifests() []File {
 	return files
 }
 
-// maxFileName is the length in bytes up to which pathOf uses a name unchanged. Of a longer name it uses the
-// beginning, and a hash. File systems allow 255 bytes, and the rest is for the hash and the extension.
+// maxFileName is the maximum length, in bytes, of the KIND-NAME in the name of a file. pathOf cuts a longer
+// KIND-NAME and appends a hash. File systems allow 255 bytes, which leaves room for the hash and the extension.
 const maxFileName = 180
 
-// pathOf returns NAMESPACE/KIND-NAME.yaml. An object without a namespace is in the folder cluster-scoped. Names
-// are DNS names (plainName), so that no path leaves the folder.
+// pathOf returns the path of the file for an object, NAMESPACE/KIND-NAME.yaml. For an object without a
+// namespace, the folder is cluster-scoped. All names are DNS names (plainName), so that the path cannot leave
+// the output folder.
 func pathOf(object *item) string {
 	folder := cmp.Or(object.key.Namespace, "cluster-scoped")
 	name := strings.ToLower(object.key.Kind) + "-" + object.key.Name
@@ -45,9 +46,9 @@ func pathOf(object *item) string {
 	return folder + "/" + name + ".yaml"
 }
 
-// Result returns the files and the verdicts. remaining are the problems that validate found after the last
-// Settle: they become verdicts, too. Result also adds rules for ambiguous paths (see closeSpellings). If the
-// import is blocked, there are no files.
+// Result returns the files and the verdicts of the import. The parameter remaining has the problems that
+// validate found after the last Settle; they become verdicts, too. Result also adds rules that answer 500 to
+// ambiguous paths (see closeSpellings). If the import is blocked, the result has no files.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
 		addRemaining(o.report, o.objects, p)
@@ -79,8 +80,8 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 }
 
 // addSame adds the verdict Same for an object that import writes to a file. If told is true, another verdict
-// already reports a change of the object. The message then speaks only of the other fields. For an object that
-// is not in the input, the message is that import added it.
+// reports a change of the object already, and the message of this verdict is only about all other fields. If
+// the object is not from the input, the message is that import added the object.
 func addSame(r *report, object *item, told bool) {
 	message := "written as it is"
 	if told {
@@ -92,9 +93,9 @@ func addSame(r *report, object *item, told bool) {
 	r.add(Same, object.place, object.name(), message)
 }
 
-// addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores problems of
-// unknown objects. It also ignores the problem NoBackends of objects that are closed or that import added,
-// because their rules have no backends on purpose.
+// addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores the problem
+// if the object is unknown. It also ignores the problem NoBackends of objects that fail closed or that import
+// added, because their rules have no backends on purpose.
 func addRemaining(r *report, objects *collection, p manifest.Problem) {
 	object := objects.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"
@@ -109,9 +110,9 @@ func addRemaining(r *report, objects *collection, p manifest.Problem) {
 	r.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
 }
 
-// secretFiles returns the files of a Secret for --secret-dir: NAMESPACE/NAME/KEY. If the Secret has a key that
-// --secret-dir does not read, the whole Secret is also written as a manifest. If files for Secrets are not
-// allowed (Options.Secrets), it returns nil.
+// secretFiles returns the files of a Secret for the folder --secret-dir: NAMESPACE/NAME/KEY. If the Secret has
+// a key that --secret-dir does not read, the whole Secret is also written as a manifest, secret.yaml. If
+// allowed is false (Options.Secrets), the result is nil, and a verdict says that the Secret is not written.
 func secretFiles(r *report, secret *item, allowed bool) []File {
 	name, folder := secret.name(), secret.key.Namespace+"/"+secret.key.Name+"/"
 	if !allowed {

@@ -70,7 +70,7 @@ type Input struct {
 	Value any    // decoded JSON
 }
 
-// place is the file and line of an object.
+// place is where an object is in the input: the file, and the line where its document begins.
 type place struct {
 	file string
 	line int
@@ -82,7 +82,8 @@ type report struct {
 	blocked  bool
 }
 
-// add adds a verdict and returns it. The pointer is valid until the next add.
+// add appends a verdict and returns a pointer to the verdict, for example to set the Hint. The pointer is valid
+// until the next call of add.
 func (r *report) add(class Class, at place, object string, message string, fields ...string) *Verdict {
 	r.verdicts = append(r.verdicts, Verdict{Class: class, File: at.file, Line: at.line, Object: object, Fields: fields, Message: message})
 	return &r.verdicts[len(r.verdicts)-1]
@@ -96,7 +97,8 @@ func (r *report) protecting(at place, object, message, hint string, fields ...st
 	v.Protects, v.Hint = true, hint
 }
 
-// block adds a verdict as protecting does, and blocks the import: no file may be written.
+// block adds a verdict with the class Refused and Protects, and blocks the import: Result then returns no
+// files.
 func (r *report) block(at place, object, message, hint string, fields ...string) {
 	r.blocked = true
 	r.protecting(at, object, message, hint, fields...)
@@ -137,7 +139,7 @@ func (v Verdict) Covers(object, leaf string) bool {
 	return len(v.Fields) == 0 || slices.ContainsFunc(v.Fields, func(field string) bool { return within(leaf, field) })
 }
 
-// within reports whether the path leaf is field or below it.
+// within reports whether the path leaf is the same as the path field, or lies below that path.
 func within(leaf, field string) bool {
 	rest, ok := strings.CutPrefix(leaf, field)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -168,7 +170,8 @@ func leaves(at string, value any, visit func(path string, value any)) {
 	visit(at, value)
 }
 
-// join adds a key to a path. A key that is empty or contains dots or brackets is written in brackets.
+// join returns the path of the field key below the path at. A key that is empty or contains dots or brackets is
+// written in brackets.
 func join(at, key string) string {
 	switch {
 	case key == "" || strings.ContainsAny(key, ".[]"):
@@ -188,13 +191,13 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// text returns a value that is a string. It returns "" for other values.
+// text returns value if it is a string. It returns "" for all other values.
 func text(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
-// at returns the value at a path of keys. It returns nil if there is none.
+// at returns the value at a path of keys inside value, or nil if the path does not exist.
 func at(value any, keys ...string) any {
 	for _, key := range keys {
 		object, _ := value.(map[string]any)
@@ -203,7 +206,7 @@ func at(value any, keys ...string) any {
 	return value
 }
 
-// list returns a value that is a list. It returns nil for other values.
+// list returns value if it is a list. It returns nil for all other values.
 func list(value any) []any {
 	items, _ := value.([]any)
 	return items
@@ -218,7 +221,8 @@ func marshal(object map[string]any) []byte {
 	return content
 }
 
-// plainName reports whether a text is a DNS name as objects have, and so can be a segment of a file's path.
+// plainName reports whether a name consists of the characters of DNS names only, so that it can safely be a
+// segment of a file's path.
 func plainName(name string) bool {
 	if name == "" || len(name) > 253 || name[0] == '.' || name[0] == '-' {
 		return false

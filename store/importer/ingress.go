@@ -78,7 +78,7 @@ type nginx struct {
 	lostAlias string
 }
 
-// ingressPath corresponds to a location block of nginx.
+// ingressPath is one path of an Ingress on one host. It corresponds to a location block of nginx.
 type ingressPath struct {
 	ingress  *item
 	settings *settings
@@ -97,8 +97,8 @@ func (p *ingressPath) created() string {
 	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
 }
 
-// read adds the paths, certificates and settings of one Ingress to the hosts of its rules. Each leaf of the
-// Ingress gets a verdict. If import does not know a leaf, the paths of the Ingress answer 500.
+// read adds the paths, certificates and settings of one Ingress to the hosts of its rules. Each value in the
+// Ingress gets a verdict. If import does not know a field, all paths of the Ingress answer 500.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
@@ -132,7 +132,8 @@ func (n *nginx) read(ingress *item) {
 	}
 }
 
-// addVerdict adds a verdict about the given fields of an Ingress. It leaves out fields that do not exist.
+// addVerdict adds a verdict about the given fields of an Ingress. Fields that the Ingress does not have are
+// left out of the verdict. If the Ingress has none of the fields, there is no verdict.
 func addVerdict(r *report, ingress *item, class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -145,8 +146,9 @@ func addVerdict(r *report, ingress *item, class Class, message string, fields ..
 	}
 }
 
-// paths returns the paths of an Ingress, and sets s.hosts to its hosts. A default backend becomes the path / of
-// each host, or of the host "" if no rule has a host. Rules for an invalid host are left out.
+// paths returns the paths of an Ingress, and sets s.hosts to the hosts of its rules. A default backend becomes
+// the path / of each of these hosts, or of the host "" (all hosts) if there are none. Rules with an invalid
+// host are left out.
 func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	var all []*ingressPath
 	for i, rule := range list(ingress.spec()["rules"]) {
@@ -177,9 +179,9 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	return all
 }
 
-// path returns one path of an Ingress. value is the entry of the path, and field is its position. If the
-// backend is unknown, the path answers 500. If the path or its type is invalid, all paths of the host answer
-// 500.
+// path returns one path of an Ingress. The parameter value is the entry in the Ingress, and field is the
+// entry's path for verdicts. If the backend is unknown, this path answers 500. If the path or its type is
+// invalid, all paths of the host answer 500.
 func (n *nginx) path(ingress *item, s *settings, host string, value any, field string) *ingressPath {
 	p := &ingressPath{
 		ingress: ingress, settings: s, host: host, field: field,
@@ -205,8 +207,8 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 	return p
 }
 
-// portOf returns the port of a backend, in the form of API version v1 or v1beta1. It returns 0 if the port is
-// unknown.
+// portOf returns the port number of a backend of an Ingress, in API version v1 or v1beta1. A port name is
+// looked up in the Service. The result is 0 if the port is unknown.
 func portOf(objects *collection, namespace, service string, backend any) int64 {
 	port := cmp.Or(at(backend, "service", "port", "number"), at(backend, "servicePort"))
 	if name := cmp.Or(text(at(backend, "service", "port", "name")), text(port)); name != "" {
@@ -232,15 +234,15 @@ func portNamed(objects *collection, namespace, service, name string) int64 {
 	return 0
 }
 
-// matchesAs reports whether the paths p and o are the same location of nginx: the same path and type. For the
-// path / the types may differ, unless one of them is Exact.
+// matchesAs reports whether nginx has one location for both paths: they have the same path and pathType. For
+// the path / the types may differ, unless one of them is Exact.
 func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep adds a path to its host, or, if the path is a canary's, only to n.canaries. If the host already has the
-// path, keep leaves p out, because the other Ingress is older. If import does not know which is older, and the
-// two protect the path differently, the host's path answers 500. A path of spec.defaultBackend is only left out.
+// keep adds the path p to its host, or to n.canaries if its Ingress is a canary. If the host already has the
+// same path, keep leaves out p, because the other Ingress is older. If the age is unknown and the two Ingresses
+// protect the path differently, the path answers 500. A path of spec.defaultBackend is always just left out.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)
@@ -265,8 +267,8 @@ func (n *nginx) keep(p *ingressPath) {
 	host.paths = append(host.paths, p)
 }
 
-// readTLS sets the certificate of an entry of spec.tls for the entry's hosts. An entry without hosts is for all
-// hosts of the Ingress. Without a Secret, the hosts answer 500.
+// readTLS handles one entry of spec.tls: its Secret becomes the certificate of its hosts. An entry without
+// hosts is for all hosts of the Ingress. If the entry has no Secret, its hosts answer 500.
 func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	secret := text(at(entry, "secretName"))
 	var hosts []string

@@ -8,8 +8,8 @@ import (
 )
 
 // joinCanaries sets ingressPath.canary. A canary is a path of an Ingress with the annotation canary. It gets a
-// part of the requests of the same path of the same host, in another Ingress of the same namespace. A canary is
-// left out if there is no such path, if the path has a canary already, or if the canary answers 500.
+// part of the requests for the same path and host of another Ingress in the same namespace. joinCanaries leaves
+// out a canary if there is no such path, if that path has a canary already, or if the canary would answer 500.
 func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
 	for _, canary := range canaries {
 		joined := false
@@ -24,9 +24,10 @@ func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
 	}
 }
 
-// split returns the rules that send the requests of a location to its backends. If it has a canary, the last
-// rule splits requests by weight, and the rules before it match a header or cookie that selects the canary or
-// the main backend. If l.ordered is true, there is only the last rule.
+// split returns the HTTPRoute rules that send the requests for l, a path of a host, to backends. Without a
+// canary, this is one rule. With a canary, the last rule splits requests by weight. The rules before it match a
+// header or cookie that selects the canary or the main backend; they are left out if the order of rules decides
+// (l.ordered). The parameter filters is for all rules.
 func (w *routeWriter) split(l *location, filters []any) []any {
 	rule := func(matches []any, backends ...any) map[string]any {
 		r := map[string]any{"matches": matches, "backendRefs": backends}
@@ -61,7 +62,8 @@ func (w *routeWriter) split(l *location, filters []any) []any {
 	return append(rules, rule(l.matches, weighted(main, c.total-weight), weighted(canary, weight)))
 }
 
-// canaryHeader is a header match for requests that get the canary, or that do not (canary is false).
+// canaryHeader is a header match and the backend of the requests that match. If canary is true, they go to the
+// canary, otherwise to the main backend.
 type canaryHeader struct {
 	match  map[string]any
 	canary bool
@@ -97,7 +99,7 @@ func canaryHeaders(c *settings) []canaryHeader {
 	return all
 }
 
-// withHeader returns copies of the matches that also require a header. header is the header match.
+// withHeader returns copies of the route matches that also require the header match header.
 func withHeader(matches []any, header map[string]any) []any {
 	var all []any
 	for _, match := range matches {

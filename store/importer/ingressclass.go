@@ -17,8 +17,8 @@ type ingressClasses struct {
 	imported []string // the class nginx if it is empty
 }
 
-// otherClass returns the class of an Ingress if the class is not imported. It returns "" if the Ingress is
-// imported.
+// otherClass returns the class of an Ingress that is not imported because of its class. It returns "" if the
+// Ingress is imported: all classes that the Ingress names are imported, or it names none.
 func (c *ingressClasses) otherClass(ingress *item) string {
 	var other []string
 	for _, value := range []any{at(ingress.fields, "spec", "ingressClassName"), at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")} {
@@ -32,8 +32,9 @@ func (c *ingressClasses) otherClass(ingress *item) string {
 	return slices.Min(other)
 }
 
-// importsClass reports whether Ingresses of a class are imported: the classes in Options.IngressClasses. If
-// that list is empty, only the class nginx is imported, and only if its controller is ingress-nginx or unknown.
+// importsClass reports whether Ingresses of a class are imported. If Options.IngressClasses is not empty, the
+// class must be in that list. Otherwise the class must be nginx, and its controller must be ingress-nginx or
+// unknown.
 func (c *ingressClasses) importsClass(class string) bool {
 	if len(c.imported) > 0 {
 		return slices.Contains(c.imported, class)
@@ -41,7 +42,8 @@ func (c *ingressClasses) importsClass(class string) bool {
 	return class == "nginx" && cmp.Or(c.controllerOf(class), nginxController) == nginxController
 }
 
-// controllerOf returns the controller of a class. It returns "" if the class is not in the input.
+// controllerOf returns the controller of an IngressClass (spec.controller). It returns "" if the IngressClass
+// is not in the input.
 func (c *ingressClasses) controllerOf(class string) string {
 	object := c.objects.find(manifest.Key{Group: "networking.k8s.io", Kind: "IngressClass", Namespace: "default", Name: class})
 	if object == nil {
@@ -50,8 +52,8 @@ func (c *ingressClasses) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether the controller of a class is known and differs from the controllers of the
-// class nginx and of all imported classes.
+// ofOtherController reports whether a class certainly has another controller than the imported Ingresses. The
+// result is false if the IngressClass is not in the input, because its controller is then unknown.
 func (c *ingressClasses) ofOtherController(class string) bool {
 	controller := c.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, c.imported...), func(imported string) bool {
@@ -59,10 +61,10 @@ func (c *ingressClasses) ofOtherController(class string) bool {
 	})
 }
 
-// leaveOther leaves out an Ingress of a class that is not imported. Usually its controller listens on other
-// addresses, which may be reachable only from inside. But one controller may serve several classes, on the same
-// addresses. So unless the class is known to have another controller, the paths of the Ingress answer 500 on
-// imported hosts.
+// leaveOther leaves out an Ingress of a class that is not imported. If the class is known to have another
+// controller, nothing else changes: that controller usually listens on other addresses. Otherwise the same
+// controller may have served both Ingresses on the same addresses. Then the paths of the left-out Ingress
+// answer 500 on imported hosts.
 func (n *nginx) leaveOther(ingress *item) {
 	class := n.classes.otherClass(ingress)
 	if n.classes.ofOtherController(class) || !n.closeOther(ingress) {
@@ -78,10 +80,10 @@ func (n *nginx) leaveOther(ingress *item) {
 		hint)
 }
 
-// closeOther is called for an Ingress of a class that is not imported. On the hosts that are imported, it makes
-// the paths of this Ingress answer 500, or the whole host if an annotation concerns the whole host (see
-// ofHost). It returns true if at least one path or host answers 500 because of this Ingress. A canary Ingress
-// is skipped, because it protects nothing. The result is then false.
+// closeOther handles an Ingress of a class that is not imported. On hosts that are imported, it makes the paths
+// of this Ingress answer 500, or the whole host if an annotation concerns the whole host (see ofHost). The
+// result closed is true if at least one path or host answers 500 because of this Ingress. A canary Ingress
+// protects nothing: its paths are skipped, and the result is false.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -106,9 +108,9 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 }
 
 // closeOtherPath adds a path to a host, so that requests for the path get the answer 500. The path is from an
-// Ingress that is not imported (see closeOther). If the host has the same path already, closeOtherPath adds
-// nothing, but may make the existing path answer 500 (see shadow). It returns true if a path answers 500
-// because of the Ingress.
+// Ingress that is not imported (see closeOther). If an imported Ingress has the same path on the host, nothing
+// is added, but the existing path may answer 500 (see shadow). The result closed is true if a path answers 500
+// because of the Ingress that is not imported.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host

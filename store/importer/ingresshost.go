@@ -7,7 +7,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// ingressHost corresponds to a server block of nginx.
+// ingressHost is a hostname with the paths and settings of all its Ingresses. It corresponds to a server block
+// of nginx.
 type ingressHost struct {
 	name    string // "" stands for every other host
 	aliases []string
@@ -21,7 +22,8 @@ type ingressHost struct {
 // ingressHosts are the hosts of all imported Ingresses, by name.
 type ingressHosts map[string]*ingressHost
 
-// get returns the ingressHost with a name. It adds the host if there is none.
+// get returns the host with a name. If there is no such host yet, get adds an empty one, so the result is never
+// nil.
 func (h ingressHosts) get(name string) *ingressHost {
 	if h[name] == nil {
 		h[name] = &ingressHost{name: name}
@@ -29,8 +31,9 @@ func (h ingressHosts) get(name string) *ingressHost {
 	return h[name]
 }
 
-// alias adds aliases to a host. If two hosts have the same alias, both hosts answer 500: nginx assigns the
-// alias to one of them, but the import does not know which.
+// alias adds aliases, which are further hostnames, to the host with the given name. If another host has the
+// same alias, both hosts answer 500: nginx assigns the alias to one of the two, but the import does not know
+// which.
 func (h ingressHosts) alias(name string, aliases []string) {
 	for _, alias := range aliases {
 		for _, other := range h {
@@ -54,7 +57,8 @@ func (h ingressHosts) certified(name string) bool {
 	return false
 }
 
-// serves reports whether an imported host may serve requests for a host name.
+// serves reports whether a host with imported paths, or one of its aliases, covers the hostname name. A
+// wildcard such as *.example.com covers the names below it.
 func (h ingressHosts) serves(name string) bool {
 	for _, host := range h {
 		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {

@@ -37,8 +37,9 @@ func newRouteWriter(r *report, objects *collection, hosts ingressHosts) *routeWr
 	return &routeWriter{report: r, objects: objects, hosts: hosts, targets: map[string][]any{}, settings: map[string]*settings{}, grants: map[string][]any{}}
 }
 
-// write adds the Gateway, and the routes and policies of all hosts. It adds the canaries to their paths. If
-// there are too many paths or certificates, it blocks the import.
+// write adds the Gateway, and the routes and policies of all hosts, to the objects that import writes. The
+// parameter canaries has the paths of canary Ingresses (see joinCanaries). If there are too many paths or
+// certificates, write blocks the import.
 func (w *routeWriter) write(canaries []*ingressPath) {
 	for _, host := range w.hosts {
 		if len(host.paths) > maxPaths {
@@ -89,9 +90,10 @@ func (w *routeWriter) write(canaries []*ingressPath) {
 	w.writePolicies()
 }
 
-// around returns the names of the HTTPS listeners that serve a hostname with the certificate of a wildcard.
-// sections has the names of listeners by hostname. The closest wildcard counts, such as *.example.com. If there
-// is none, around returns the listeners for all hostnames.
+// around returns the names of the HTTPS listeners that serve a hostname with a wildcard certificate. The map
+// sections has the names of listeners by hostname. The closest wildcard counts: *.b.example.com before
+// *.example.com. If there is no wildcard for the hostname, around returns the listeners for all hostnames,
+// perhaps none.
 func around(name string, sections map[string][]string) []string {
 	for name != "" {
 		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -117,10 +119,9 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// writeHost writes the HTTPRoutes of a host for HTTP. If sections is not empty, it also writes routes for
-// HTTPS: sections has the names of the HTTPS listeners of the host. The parameter names has the hostnames for
-// the routes. If the whole host must answer 500 (host.closed is set), writeHost writes only a rule that does
-// this.
+// writeHost writes the HTTPRoutes of a host for HTTP, and also for HTTPS if sections is not empty. The
+// parameter sections has the names of the host's HTTPS listeners, and names has the hostnames for the routes.
+// If the whole host must answer 500 (host.closed is set), writeHost writes only a rule that does this.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := host.locations()
 	ambiguous := spelled(w.report, host, paths)
@@ -144,7 +145,7 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 }
 
 // closeHost writes a rule that answers 500 to every request for a host, and adds a verdict for each path of the
-// host. The hostnames and the names of the HTTPS listeners are those of writeHost.
+// host. The parameter names has the hostnames, and sections the names of the host's HTTPS listeners.
 func (w *routeWriter) closeHost(host *ingressHost, paths []*location, names, sections []string) {
 	namespace := ingressNamespace
 	for _, l := range paths {
@@ -160,8 +161,10 @@ func pathMatch(kind, value string) map[string]any {
 	return map[string]any{"path": map[string]any{"type": kind, "value": value}}
 }
 
-// route writes the rules of a host for one namespace. It writes several routes if there are more than
-// maxWritten rules. It records the rules with backends in w.targets, for the policy of their Ingress.
+// route writes an HTTPRoute with the rules for some paths of a host in one namespace, or several HTTPRoutes if
+// there are more than maxWritten rules. The parameter scheme is http, https or closed, names has the hostnames,
+// and sections has the names of the listeners. Rules with backends are recorded in w.targets, for the policy of
+// their Ingress.
 func (w *routeWriter) route(namespace, scheme string, names, sections []string, paths []*location) {
 	var parents []any
 	for _, section := range sections {
@@ -199,8 +202,8 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 	}
 }
 
-// rules returns the rules of a location. There are several if the location has a canary. A rule that must
-// answer 500 has only matches.
+// rules returns the HTTPRoute rules for one path of a host: one rule, or several if the path has a canary. The
+// parameter scheme is http or https. If the path must answer 500, its rule has only matches.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
@@ -258,7 +261,7 @@ func (w *routeWriter) writePolicies() {
 	}
 }
 
-// distinct returns the references without duplicates of the same name.
+// distinct returns the references in refs, but only the first of several references with the same name.
 func distinct(refs []any) []any {
 	var all []any
 	for _, ref := range refs {

@@ -32,7 +32,8 @@ func controllerSettings(r *report, accept *acceptance, object *item) {
 	r.add(Different, object.place, object.name(), "left out: settings of ingress-nginx for all Ingresses are not read; look at them")
 }
 
-// protectsAll reports whether a setting of ingress-nginx may restrict the requests to all Ingresses.
+// protectsAll reports whether a setting in the ConfigMap of ingress-nginx may restrict the requests to all
+// Ingresses. The result is false if the value is empty or false.
 func protectsAll(key, value string) bool {
 	if on, ok := boolean(value); value == "" || ok && !on {
 		return false

@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// location is a path of an Ingress host, with the matches and the path rewrite of its rule in the HTTPRoute.
+// location is a path of an Ingress on one host, with the matches and the path rewrite of the HTTPRoute rule for
+// the path.
 type location struct {
 	*ingressPath
 	matches []any
 	rewrite map[string]any
-	// ordered is true if the order of the rules decides which of them gets a request: the host's paths that are
-	// not Exact became regular expressions, and these have the same precedence.
+	// ordered is true if the order of the rules decides which rule gets a request. That is so if the host's
+	// paths, except those of type Exact, become regular expressions, because these have the same precedence.
 	ordered bool
 }
 
-// locations returns the paths of a host with their matches, and the redirects of appRoots. If the position of a
-// rule decides (see location.ordered), they are in the order of nginx. If a path cannot be expressed, it sets
-// h.closed.
+// locations returns the paths of a host with their route matches, and the redirects of the annotation app-root.
+// If the order of the rules decides which rule gets a request (location.ordered), the paths are in the order of
+// nginx. If a path cannot be expressed, locations sets h.closed, so that the whole host answers 500.
 func (h *ingressHost) locations() []*location {
 	all := make([]*location, len(h.paths))
 	for i, p := range h.paths {
@@ -50,9 +51,9 @@ func (h *ingressHost) locations() []*location {
 	return all
 }
 
-// expressions sets the matches of a host that has a regular expression as path. nginx then treats all paths of
-// the host as regular expressions that are anchored only at the beginning. If import cannot express a path or
-// its rewrite, it sets h.closed.
+// expressions sets the route matches of a host whose paths nginx treats as regular expressions. nginx anchors
+// these expressions only at the beginning, and ignores case. If import cannot express a path or a rewrite,
+// expressions sets h.closed, so that the whole host answers 500.
 func (h *ingressHost) expressions(all []*location) {
 	for _, l := range all {
 		if _, err := regexp.Compile(l.path); err != nil || alternatives(l.path) {
@@ -70,8 +71,9 @@ func (h *ingressHost) expressions(all []*location) {
 	}
 }
 
-// alternatives reports whether a regular expression has alternatives at its top level, or is invalid. If text
-// is added before or after such an expression, the text applies only to the first or the last alternative.
+// alternatives reports whether a regular expression has alternatives at its top level, such as a|b, or is
+// invalid. Text that is added before or after such an expression would apply only to its first or last
+// alternative.
 func alternatives(expression string) bool {
 	const mark = "\ue000" // keeps the parser from joining alternatives with the same beginning
 	parsed, err := syntax.Parse(mark+expression, syntax.Perl)
@@ -85,9 +87,10 @@ var (
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
 )
 
-// prefixes sets the matches of a host on which a rewrite-target keeps a part of the path, such as $1. Only a
-// PathPrefix match can have such a rewrite, and a PathPrefix is case-sensitive. It sets h.closed if paths of the
-// host have different protection, or if a rewrite cannot be expressed.
+// prefixes sets the route matches of a host on which a rewrite-target keeps a part of the path, such as $1.
+// Only a PathPrefix match can have such a rewrite, and unlike nginx, a PathPrefix is case-sensitive. If paths
+// of the host have different protection, or a rewrite cannot be expressed, prefixes sets h.closed: the whole
+// host answers 500.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {
@@ -114,7 +117,8 @@ func (h *ingressHost) prefixes(all []*location) {
 	}
 }
 
-// guard returns a text for the protection of a location. It is equal for locations with the same protection.
+// guard returns a text that describes the protection of a path. The text is only for comparisons: paths with
+// the same protection have the same text.
 func guard(l *location) string {
 	s := l.settings
 	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.redirect, s.forceRedirect, s.sslRedirect)
@@ -123,8 +127,9 @@ func guard(l *location) string {
 // prefixOf returns a path as the value of a PathPrefix: without a slash at its end.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain sets the matches of a host without regular expressions. If two paths that are not Exact differ only in
-// the type or in a slash at the end, it sets h.closed. stringPrefix may also set it.
+// plain sets the route matches of a host without regular expressions. It sets h.closed, so that the whole host
+// answers 500, if two paths that are not Exact differ only in the pathType or in a slash at the end. Other
+// paths that cannot be expressed also close the host (see stringPrefix).
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)
@@ -152,8 +157,8 @@ func (h *ingressHost) plain(all []*location) {
 }
 
 // overlaps reports whether another path of the host, not of type Exact, continues the path of l within a
-// segment, as /foobar continues /foo. For requests to the longer path nginx uses that path, but Envoy would use
-// the regular expression for l.
+// segment, as /foobar continues /foo. nginx uses the longer path for /foobar, but Envoy would use the regular
+// expression for /foo.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)
@@ -161,8 +166,9 @@ func overlaps(l *location, all []*location) bool {
 	})
 }
 
-// stringPrefix returns the matches for a path of type ImplementationSpecific, as nginx compares it: /foo also
-// matches /foobar. If another path begins with this path within a segment, it sets h.closed.
+// stringPrefix returns the route matches for a path of type ImplementationSpecific. nginx compares such a path
+// as text: /foo also matches /foobar. If another path of the host continues this path within a segment (see
+// overlaps), stringPrefix sets h.closed, so that the whole host answers 500.
 func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	matches := []any{pathMatch("PathPrefix", prefixOf(l.path))}
 	if strings.HasSuffix(l.path, "/") {

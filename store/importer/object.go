@@ -91,7 +91,7 @@ func (o *item) is(kinds ...string) bool {
 // isCore reports whether the object is of a kind in the core group.
 func (o *item) isCore(kind string) bool { return o.key.Group == "" && o.key.Kind == kind }
 
-// isPolicy reports whether the object is a policy with targets.
+// isPolicy reports whether the object is a TrafficPolicy, BackendConfigPolicy or BackendTLSPolicy.
 func (o *item) isPolicy() bool {
 	return o.key.Group == api.Group && (o.key.Kind == api.KindTrafficPolicy || o.key.Kind == api.KindBackendConfigPolicy) || o.is("BackendTLSPolicy")
 }
@@ -110,7 +110,7 @@ func (o *item) spec() map[string]any {
 	return spec
 }
 
-// target is an object, or a section of an object, that a policy names.
+// target is what a policy is attached to: an object, or a section of an object, by name or by labels.
 type target struct {
 	group, kind, name, section string
 	namespace                  string         // "" is the namespace of the policy
@@ -143,7 +143,8 @@ func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	return targets, lost
 }
 
-// of reports whether the target selects the object. namespace is the namespace of the policy.
+// of reports whether the policy target t selects the object o. The parameter namespace is the namespace of the
+// policy.
 func (t target) of(o *item, namespace string) bool {
 	if t.kind != o.key.Kind || t.group != o.key.Group || o.key.Namespace != cmp.Or(t.namespace, namespace) {
 		return false
@@ -160,7 +161,8 @@ func (t target) of(o *item, namespace string) bool {
 	return true
 }
 
-// closable reports whether closing.failClosed can make objects of the target's kind fail closed.
+// closable reports whether objects of the target's kind can fail closed, by an error answer or by being left
+// out (see closing.failClosed).
 func (t target) closable() bool {
 	switch t.group {
 	case gatewayGroup:

@@ -27,9 +27,10 @@ type Address struct {
 	Port int
 }
 
-// Objects is a set of objects that an import turns into files. Settle must be called in a loop: validate the
-// files that Manifests returns, and pass the problems to Settle, which closes or leaves out the objects with
-// errors. This can cause new problems. So repeat both steps until Settle returns false. Then call Result.
+// Objects has the imported objects before they become files. After the import, repeat two steps: validate the
+// files that Manifests returns, and pass the problems to Settle, which makes objects with errors fail closed or
+// leaves them out. Repeat until Settle returns false, because each change can cause new problems. Then call
+// Result.
 type Objects struct {
 	*report
 	options      Options

@@ -26,9 +26,9 @@ func parse(path string) []string {
 	return steps
 }
 
-// lookup returns the value at a path. It returns nil if there is none. named is the innermost map on the path
-// with a text in its entry "name", such as a backendRef. It is nil if there is no such map. The maps of the
-// first two levels, such as metadata, do not count.
+// lookup returns the value at a path (steps) inside value, or nil if the path does not exist. named is the
+// innermost map on the path that has a text in its entry "name", such as a backendRef, or nil. The first two
+// levels, such as metadata, do not count for named.
 func lookup(value any, steps []string) (found any, named map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {
@@ -52,8 +52,8 @@ func lookup(value any, steps []string) (found any, named map[string]any) {
 	}
 }
 
-// remove removes the field at a path from value. It reports whether the field existed. It does not remove items
-// of lists, because that would change the indexes of other items.
+// remove deletes the field at a path (steps) from value, and reports whether the field existed. It never
+// deletes items of lists, because the indexes of other items would change.
 func remove(value any, steps []string) bool {
 	if len(steps) == 0 {
 		return false
@@ -69,8 +69,8 @@ func remove(value any, steps []string) bool {
 	return there
 }
 
-// index returns the index that follows prefix in a path: 2 for the prefix spec.rules and the path
-// spec.rules[2].name. It returns -1 if there is none.
+// index returns the number in brackets directly after prefix in a path: 2 for the prefix spec.rules and the
+// path spec.rules[2].name. It returns -1 if the path has no such number.
 func index(path, prefix string) int {
 	rest, ok := strings.CutPrefix(path, prefix+"[")
 	if !ok {
@@ -84,8 +84,8 @@ func index(path, prefix string) int {
 	return n
 }
 
-// removable returns the field to name in --accept if the given field must be removed. This is the field itself,
-// or the list if the field is an item of a list, because remove cannot remove items.
+// removable returns the field that the user can name in --accept so that the parameter field is removed. For an
+// item of a list, this is the whole list, because remove cannot delete items. Otherwise it is field itself.
 func removable(field string) string {
 	i := strings.LastIndexByte(field, '[')
 	if i < 0 || !strings.HasSuffix(field, "]") {

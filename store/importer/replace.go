@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// replaceServices adds a Backend for each Service in replace (NAMESPACE/NAME), and changes the references to
-// the Service.
+// replaceServices replaces each Service in replace (NAMESPACE/NAME) by a Backend of the same name with the
+// given address. The Service is left out, and all references to the Service are changed to the Backend.
 func replaceServices(r *report, objects *collection, replace map[string]Address) {
 	for _, service := range sortedAddresses(replace) {
 		namespace, name := service.namespace, service.name
@@ -34,8 +34,9 @@ func replaceServices(r *report, objects *collection, replace map[string]Address)
 	}
 }
 
-// refer changes the references of an object from a Service to the Backend of the same name. If the object is a
-// ReferenceGrant for the Service, it also admits references to the Backend.
+// refer changes the references of one object: a reference to the Service namespace/name becomes a reference to
+// the Backend of the same name. If the object is a ReferenceGrant that admits the Service, it then also admits
+// the Backend.
 func refer(object *item, namespace, name string) {
 	spec := object.spec()
 	switch {

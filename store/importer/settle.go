@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Settle makes the objects with errors from validate fail closed, or leaves them out. hangs reports whether an
-// object outside of the input may solve a problem with the given code. Such a problem is ignored, unless it is
-// about a refused object or about a target that does not exist. If changed is true, the caller must validate
-// again.
+// Settle makes objects for which validate reports an error fail closed, or leaves the objects out. The function
+// hangs reports whether a problem with the given code may be solved by an object outside of the input. Settle
+// ignores such a problem, unless it is about a refused object or a missing target of a policy. If changed is
+// true, the caller must validate again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
 	s := &settling{report: o.report, closing: o.closing}
 	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
@@ -27,14 +27,15 @@ func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bo
 	return changed
 }
 
-// settling applies the problems that validate finds to the objects which have them.
+// settling changes objects in which validate found problems, so that these objects fail closed (see Settle).
 type settling struct {
 	*report
 	closing *closing
 }
 
-// settle makes an object with a problem fail closed, or leaves the object out. If hangs is true, an object
-// outside of the input may solve the problem (see Settle). changed is false if the object stays as it is.
+// settle handles one problem p that validate found in an object: the object fails closed, or is left out. If
+// hangs is true, an object outside of the input may solve the problem (see Settle). changed is false if the
+// object stays as it was.
 func (s *settling) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
 	words := p.Code + ": " + p.Message
 	switch {
@@ -70,8 +71,9 @@ func fieldsOf(p manifest.Problem) []string {
 	return []string{p.Field}
 }
 
-// leaveTarget removes a target that does not exist from a policy. A policy without another target is left out,
-// because it protects nothing. It returns false if the problem is not about an entry of spec.targetRefs.
+// leaveTarget removes a target that does not exist from the targetRefs of a policy. If this is the only target,
+// the policy is left out, because it protects nothing. leaveTarget returns false, and changes nothing, if the
+// problem is not about an entry of spec.targetRefs.
 func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 	refs := list(policy.spec()["targetRefs"])
 	i := index(p.Field, "spec.targetRefs")
@@ -87,10 +89,10 @@ func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference makes an object fail closed if the field of the problem refers to a refused object. A route
-// that names a refused object as parent loses the parent instead. It returns false if it changes nothing: the
-// object is closed already, or the reference is to an object outside the input. Such a reference stays:
-// gatefold answers an error until that object exists.
+// settleReference makes an object fail closed if the field of the problem p refers to a refused object. If the
+// field is a parentRef of a route, the route only loses this parent. settleReference changes nothing and
+// returns false if the object is closed already, or if the reference is to an object outside of the input.
+// gatefold then answers an error until that object exists.
 func (s *settling) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	gone := s.closing.removed(object, ref)

@@ -18,9 +18,11 @@ import (
 // plainPathText matches text without characters that may be escaped.
 var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
-// spellings returns a regular expression for paths that gateways may normalize differently, for a host with the
-// given paths. If expressions is true, the paths are regular expressions, and every escaped character counts.
-// ok is false if a path contains a space, a "%", a control character or a character outside ASCII.
+// spellings returns a regular expression that matches the paths that gateways may normalize differently: those
+// with //, and with escapes such as %2F. It covers the escapes of the characters in the parameter paths, the
+// paths of a host. If expressions is true, these are regular expressions, and the result covers all escapes of
+// special characters. ok is false if a path has a space, a "%", a control character or a character outside
+// ASCII.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true
@@ -43,9 +45,10 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 // spellingsTold is the message of the verdict about the rule for ambiguous paths.
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
-// spelled returns a location that answers 500 to ambiguous paths: paths that gateways may normalize differently.
-// It returns nil if all paths of the host have the same protection, or if the host is closed already. If no
-// regular expression can match the ambiguous paths, it sets host.closed, so that the whole host answers 500.
+// spelled returns a path that answers 500 to ambiguous paths, which gateways may normalize differently (such as
+// //). It returns nil if all paths of the host have the same protection, or if the whole host answers 500
+// already. If a path of the host has characters that spellings cannot handle, spelled sets host.closed: the
+// whole host answers 500.
 func spelled(r *report, host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string
@@ -73,11 +76,11 @@ func spelled(r *report, host *ingressHost, all []*location) *location {
 // clusterSpellingsTold is the message of the verdict of closeSpellings.
 const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: rules of the route are closed, and the gateway of the cluster may have read those as /, which Envoy does not"
 
-// closeSpellings adds a rule that answers 500 to ambiguous paths to each HTTPRoute with rules that fail closed.
-// Without it, path prefixes of other routes would get ambiguous paths that the cluster's gateway sent to the
-// protected rules. Two kinds of routes need no such rule: routes that answer 500 to all requests of their hosts,
-// and routes of kgateway, because kgateway configures Envoy to match paths as gatefold does. If a route has
-// maxRules rules already, the import is blocked.
+// closeSpellings adds a rule that answers 500 to ambiguous paths, such as //, to each HTTPRoute with rules that
+// fail closed. The cluster's gateway may have sent ambiguous paths to these rules; without the new rule, other
+// routes would get them. Two kinds of routes need no such rule: routes that answer 500 to all requests, and
+// routes of kgateway, which matches paths as gatefold does. If a route has maxRules rules already, the import
+// is blocked.
 func closeSpellings(r *report, objects *collection) {
 	for _, route := range objects.all {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || ofKgateway(objects, route) {
@@ -100,7 +103,8 @@ func closeSpellings(r *report, objects *collection) {
 	}
 }
 
-// takesAll reports whether a rule matches every request of the route's hosts.
+// takesAll reports whether an HTTPRoute rule matches every request: it has no matches, or one of its matches is
+// empty or only the PathPrefix /.
 func takesAll(rule any) bool {
 	matches := list(at(rule, "matches"))
 	return len(matches) == 0 || slices.ContainsFunc(matches, func(match any) bool {
@@ -123,8 +127,8 @@ func pathsOf(rules []any) (paths []string, expressions bool) {
 	return paths, expressions
 }
 
-// ofKgateway reports whether kgateway served a route: each parent is a Gateway of kgateway's class, or an
-// HTTPRoute. Only kgateway delegates from an HTTPRoute.
+// ofKgateway reports whether kgateway served a route in the cluster: each parent of the route is an HTTPRoute,
+// or a Gateway with a class of kgateway. A parent that is an HTTPRoute counts, because only kgateway delegates.
 func ofKgateway(objects *collection, route *item) bool {
 	return !slices.ContainsFunc(list(route.spec()["parentRefs"]), func(ref any) bool {
 		if text(at(ref, "kind")) == "HTTPRoute" {

@@ -23,7 +23,8 @@ type surroundings struct {
 }
 
 // notServed leaves out an object that got no requests in the cluster: a Gateway or ListenerSet with the
-// condition Accepted=False, or a route that no parent accepted. An object without a status stays.
+// condition Accepted=False, or a route that none of its parents accepted. An object without a status is not
+// left out.
 func (s *surroundings) notServed(object *item) {
 	if accepted := conditionOf(object.fields["status"], "Accepted"); object.is("Gateway", "ListenerSet") && text(at(accepted, "status")) == "False" {
 		s.closing.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))
@@ -47,7 +48,8 @@ func (s *surroundings) notServed(object *item) {
 		Hint = "to import it, take its status out of the export"
 }
 
-// conditionOf searches a status for the condition with the given type. It returns nil if there is none.
+// conditionOf returns the condition of the given type (kind) in a status. It returns nil if the status does not
+// have the condition.
 func conditionOf(status any, kind string) any {
 	conditions := list(at(status, "conditions"))
 	i := slices.IndexFunc(conditions, func(condition any) bool { return text(at(condition, "type")) == kind })
@@ -57,10 +59,10 @@ func conditionOf(status any, kind string) any {
 	return conditions[i]
 }
 
-// limitedAddresses checks whether an object is a Service with the load balancer in front of a Gateway. If the
-// load balancer admits only some clients, or is reachable only from inside (see insideOnly), the Gateway is
-// left out, because gatefold would admit all clients. If the load balancer admits only some clients, and its
-// Gateway is unknown, the import is blocked.
+// limitedAddresses checks a Service that is the load balancer in front of a Gateway. If the load balancer
+// admits only some clients, or is reachable only from inside (see insideOnly), the Gateway is left out, because
+// gatefold would admit all clients. If the load balancer admits only some clients, but the Gateway is unknown,
+// the import is blocked.
 func (s *surroundings) limitedAddresses(service *item) {
 	if !service.isCore("Service") {
 		return
@@ -78,8 +80,9 @@ func (s *surroundings) limitedAddresses(service *item) {
 	}
 }
 
-// limits returns the fields by which a load balancer admits only some clients: the field of the Service, and
-// the annotations of cloud providers.
+// limits returns the fields by which the load balancer of a Service admits only some clients: the field
+// spec.loadBalancerSourceRanges, and annotations of cloud providers. It returns nil if all clients are
+// admitted.
 func limits(service *item) (fields []string) {
 	const ranges = "spec.loadBalancerSourceRanges"
 	if value := service.spec()["loadBalancerSourceRanges"]; value != nil && (len(list(value)) > 0 || list(value) == nil) {
@@ -99,7 +102,7 @@ func limits(service *item) (fields []string) {
 }
 
 // insideOnly leaves out the Gateway of a Service that was reachable only inside the cluster's network, because
-// gatefold listens on all interfaces. It does nothing if the Gateway has spec.addresses, or if another Service
+// gatefold would listen on all interfaces. The Gateway stays if it has spec.addresses, or if another Service
 // makes the Gateway reachable from outside.
 func (s *surroundings) insideOnly(service *item) {
 	gateway := gatewayOf(s.objects, service)
@@ -117,8 +120,8 @@ func (s *surroundings) insideOnly(service *item) {
 	s.closing.failClosed(gateway, "", service.name())
 }
 
-// insideBy returns the field that makes a Service reachable only inside a network. It returns "" if there is
-// none.
+// insideBy returns the field that makes a Service reachable only inside a network: spec.type, or an annotation
+// for an internal load balancer. It returns "" if the Service is reachable from outside.
 func insideBy(service *item) string {
 	if text(service.spec()["type"]) == "ClusterIP" && len(list(service.spec()["externalIPs"])) == 0 {
 		return "spec.type"
@@ -134,8 +137,9 @@ func insideBy(service *item) string {
 	return ""
 }
 
-// gatewayOf returns the Gateway whose proxies are the backends of a Service. It returns nil if the Gateway is
-// unknown.
+// gatewayOf returns the Gateway in front of which the Service is: the Service leads to the proxies of this
+// Gateway. The labels and owner of the Service name the Gateway. The result is nil if they name no Gateway of
+// the input.
 func gatewayOf(objects *collection, service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
@@ -153,8 +157,8 @@ func gatewayOf(objects *collection, service *item) *item {
 	return nil
 }
 
-// networkPolicy leaves out a NetworkPolicy. If the policy may keep clients away from the Pods of a Gateway, it
-// blocks the import.
+// networkPolicy leaves out a NetworkPolicy. If the NetworkPolicy limits incoming connections, the import is
+// blocked, because the NetworkPolicy may keep clients away from the Pods of a Gateway.
 func networkPolicy(r *report, policy *item) {
 	policy.left = true
 	types := list(policy.spec()["policyTypes"])
@@ -166,9 +170,9 @@ func networkPolicy(r *report, policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated makes objects fail closed that have an annotation of another controller (see ofController). It does
-// so for routes, Gateways, ListenerSets, and Services to which something refers. If options.Accept names the
-// annotation, the object stays.
+// annotated makes objects fail closed that have an annotation for another controller (see ofController). It
+// checks routes, Gateways, ListenerSets, and the Services that other objects refer to. An object whose
+// annotation is in Options.Accept does not change.
 func (s *surroundings) annotated() {
 	referred := referred(s.objects.all)
 	for _, object := range s.objects.all {

@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-// and returns the conjunction of two conditions. ok is false if no request can meet both.
+// and returns the condition that a request meets if it meets both c and d. If a route cannot require everything
+// that c and d require, both.wide is true: the condition admits more requests than c and d together. ok is
+// false if no request can meet both c and d.
 func (c condition) and(d condition) (both condition, ok bool) {
 	both = c
 	both.wide = c.wide || d.wide
@@ -45,10 +47,10 @@ func (c condition) and(d condition) (both condition, ok bool) {
 	return both, true
 }
 
-// andPath sets c.kind and c.path to the path that a and b both require. It returns false if no path meets both.
-// A route cannot require a regular expression together with a different path. For such a and b, c gets only one
-// of the two, if possible the one that is not a regular expression. andPath then also sets c.wide, because c
-// matches more requests than a and b together.
+// andPath sets the path of c to the path that the conditions a and b both require. It returns false if no path
+// meets both. A route cannot require a regular expression and another path at once. Then c gets only one of the
+// two paths, if possible the one that is not a regular expression, and andPath sets c.wide: c admits more
+// requests than a and b together.
 func (c *condition) andPath(a, b condition) bool {
 	if a.kind > b.kind {
 		a, b = b, a
@@ -72,8 +74,9 @@ func (c *condition) andPath(a, b condition) bool {
 	return true
 }
 
-// merge returns the pairs of a and of b. whole is false if a pair of b is left out, because a requires another
-// value of the same name, or because there are maxRules pairs already.
+// merge returns the header or query requirements of a, followed by those of b that are not in a. whole is false
+// if a requirement of b is left out, because a requires another value for the same name, or because there are
+// maxRules already.
 func merge(a, b []pair) (all []pair, whole bool) {
 	all, whole = slices.Clone(a), true
 	for _, p := range b {
@@ -88,14 +91,15 @@ func merge(a, b []pair) (all []pair, whole bool) {
 	return all, whole
 }
 
-// covers reports whether all hosts of host match pattern. Both are a hostname or *.NAME. The pattern "" matches
-// every host.
+// covers reports whether the hostname pattern matches all requests that the hostname host matches. Each is a
+// hostname or a wildcard *.NAME. The pattern "" matches every host.
 func covers(pattern, host string) bool {
 	tail, wild := strings.CutPrefix(pattern, "*")
 	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
 }
 
-// names returns the hosts of a condition. A condition for every host has the only name "".
+// names returns the hostnames of a condition. For a condition without hostnames, which applies to every host,
+// the result is the one name "".
 func (c condition) names() []string {
 	if len(c.hosts) == 0 {
 		return []string{""}
@@ -103,12 +107,13 @@ func (c condition) names() []string {
 	return c.hosts
 }
 
-// covers reports whether the condition applies to requests for a host.
+// covers reports whether the condition can apply to requests for a host. A condition without hostnames applies
+// to all.
 func (c condition) covers(host string) bool {
 	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return covers(pattern, host) })
 }
 
-// empty reports whether every request meets the condition.
+// empty reports whether the condition requires nothing, so that every request meets the condition.
 func (c condition) empty() bool {
 	return len(c.hosts) == 0 && c.kind == anyPath && c.method == "" && len(c.headers) == 0 && len(c.queries) == 0
 }
@@ -121,7 +126,7 @@ type routeMatch struct {
 	tail        tail
 }
 
-// tail is what may follow the text of a routeMatch.
+// tail says which texts may follow routeMatch.text in the path of a matching request.
 type tail int
 
 const (
@@ -131,8 +136,8 @@ const (
 	letters       // at least one byte, and the first one is not /
 )
 
-// matches returns the route matches of a condition. If ordered is true, all are regular expressions. These have
-// the same precedence, so that the order of rules decides.
+// matches returns the matches of an HTTPRoute rule for the condition, as alternatives. If ordered is true, all
+// of them are regular expressions: these have the same precedence, so that the order of the rules decides.
 func (c condition) matches(ordered bool) []routeMatch {
 	one := func(kind, value, text string, t tail) routeMatch {
 		return routeMatch{condition: c, kind: kind, value: value, text: text, tail: t}
@@ -179,7 +184,8 @@ func (m routeMatch) fields() map[string]any {
 	return match
 }
 
-// overlaps reports whether a request may meet both matches. It does not compare hosts.
+// overlaps reports whether one request may meet both m and o. It compares the path, method, headers and query
+// parameters, but not the hosts.
 func (m routeMatch) overlaps(o routeMatch) bool {
 	if m.method != "" && o.method != "" && m.method != o.method || disjoint(m.headers, o.headers) || disjoint(m.queries, o.queries) {
 		return false
@@ -204,15 +210,16 @@ func (m routeMatch) overlaps(o routeMatch) bool {
 	return true
 }
 
-// disjoint reports whether two lists require different values of the same name.
+// disjoint reports whether no request can meet both lists of headers or query parameters, because they require
+// different exact values for the same name.
 func disjoint(a, b []pair) bool {
 	return slices.ContainsFunc(a, func(p pair) bool {
 		return slices.ContainsFunc(b, func(q pair) bool { return p.name == q.name && p.value != q.value && !p.regex && !q.regex })
 	})
 }
 
-// before reports whether the match wins over another one by the rules of the Gateway API, independent of the
-// positions of their rules.
+// before reports whether the Gateway API prefers the match m to the match o, wherever their rules are. It
+// returns false if neither is preferred.
 func (m routeMatch) before(o routeMatch) bool {
 	rank := map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
 	length := func(m routeMatch) int {

@@ -6,17 +6,20 @@ import (
 	"slices"
 )
 
-// configuration is the dynamic configuration of all files.
+// configuration is the dynamic configuration of Traefik from all input files, as parts: routers, services,
+// middlewares and other named entries (see part).
 type configuration struct {
 	*report
 	byID    map[string]*part // by KIND/NAME
 	ordered []*part          // in the order of the files, without duplicates
 }
 
-// find returns the part of a kind with a name. It returns nil if there is none.
+// find returns the entry of the configuration with a kind and name, such as router and web. It returns nil if
+// there is no such entry.
 func (c *configuration) find(kind, name string) *part { return c.byID[kind+"/"+name] }
 
-// partKinds returns the kinds of parts by their path in the file.
+// partKinds returns the kinds of the named entries in Traefik's configuration. The key is the path of the
+// section, such as http.routers, and the value is the kind, such as router.
 func partKinds() map[string]string {
 	return map[string]string{
 		"http.routers": "router", "http.services": "service", "http.middlewares": "middleware", "http.serversTransports": "serversTransport",
@@ -25,7 +28,8 @@ func partKinds() map[string]string {
 	}
 }
 
-// readDocument adds the parts of a document. Content that import does not know blocks the import.
+// readDocument adds the routers, services, middlewares and other entries of one document. Content that import
+// does not know blocks the import, because it may protect requests.
 func (c *configuration) readDocument(in Input) {
 	at := place{in.File, in.Line}
 	document, ok := in.Value.(map[string]any)
@@ -51,8 +55,8 @@ func (c *configuration) readDocument(in Input) {
 	}
 }
 
-// readSection adds the parts of one section, such as http.routers. Content that import does not know blocks the
-// import.
+// readSection adds the entries of one section. The parameter field is the path of the section, such as
+// http.routers, and value is its content. Content that import does not know blocks the import.
 func (c *configuration) readSection(at place, field string, value any) {
 	kind := partKinds()[field]
 	entries, isMap := value.(map[string]any)
@@ -77,8 +81,8 @@ func (c *configuration) readSection(at place, field string, value any) {
 	}
 }
 
-// keep adds a part. A second part with the same name is ignored if it has the same value, and blocks the import
-// if not.
+// keep adds an entry, such as a router, to the configuration. If the configuration has an entry with the same
+// kind and name, the new entry is ignored if both are equal; if they differ, the import is blocked.
 func (c *configuration) keep(p *part) {
 	if same := c.byID[p.id()]; same != nil {
 		if !reflect.DeepEqual(same.value, p.value) {
@@ -90,7 +94,8 @@ func (c *configuration) keep(p *part) {
 	c.ordered = append(c.ordered, p)
 }
 
-// acceptPart leaves out a part, or the fields of a part, that options.Accept names.
+// acceptPart leaves out an entry of Traefik's configuration, such as a router, if options.Accept names the
+// entry. If options.Accept names only fields of the entry, acceptPart removes these fields.
 func acceptPart(accept *acceptance, p *part) {
 	if accept.contains(p.id()) {
 		p.accepted = true

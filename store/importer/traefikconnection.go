@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// readConnections leaves out and reports the routers, services and middlewares for TCP and UDP.
+// readConnections adds a verdict for each router, service and middleware for TCP or UDP in the parameter parts.
+// Import leaves them all out.
 func readConnections(parts []*part) {
 	for _, p := range parts {
 		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {
@@ -18,8 +19,8 @@ func readConnections(parts []*part) {
 	}
 }
 
-// closeBehindConnections makes HTTP routers answer 500 if they may get connections of a TCP router. TCP routers
-// are left out.
+// closeBehindConnections makes HTTP routers answer 500 if they may get connections that belong to a TCP router,
+// because import leaves out all TCP routers.
 func (rr *routerReader) closeBehindConnections() {
 	for _, p := range rr.parts.ordered {
 		if p.kind != "tcpRouter" || p.accepted {
@@ -41,8 +42,8 @@ func (rr *routerReader) closeBehindConnections() {
 // serverName matches a rule with only one server name.
 var serverName = regexp.MustCompile("^HostSNI\\(`([A-Za-z0-9.-]+)`\\)$")
 
-// serverNames returns the server names that the rule of a TCP router selects. It returns nil if the rule has
-// any other condition. Then all connections may be selected.
+// serverNames returns the server names (SNI) in the rule of a TCP router. It returns nil if the rule has any
+// other condition, because the rule may then select all connections.
 func serverNames(rule string) (names []string) {
 	for _, word := range strings.Split(rule, "||") {
 		found := serverName.FindStringSubmatch(strings.TrimSpace(word))

@@ -13,7 +13,8 @@ func (e entryPoints) port(name string) int64 {
 	return map[string]int64{"web": 80, "http": 80, "websecure": 443, "https": 443}[name]
 }
 
-// tlsAt reports whether a router has TLS at an entry point: by its own setting, or because the port is 443.
+// tlsAt reports whether a router serves with TLS at an entry point: its field tls is set, or the port of the
+// entry point is 443.
 func (e entryPoints) tlsAt(r *router, point string) bool { return r.tls || e.port(point) == 443 }
 
 // anyTLS reports whether a router has TLS on at least one of its entry points, or by its own setting.

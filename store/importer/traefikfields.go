@@ -10,8 +10,9 @@ import (
 // (github.com/traefik/paerser). import knows only the spellings of Traefik's documentation. So other spellings
 // are rewritten first, and no field is overlooked.
 
-// knownFields returns the fields of a kind of part that import knows. In a path, [] is a list of texts, and [n]
-// is a list of other values. It returns nil for other kinds.
+// knownFields returns the paths of the fields that import knows in an entry of Traefik's configuration. The
+// parameter kind is the kind of the entry, such as router. In a path, [] stands for a list of texts, and [n]
+// for a list of other values. The result is nil for kinds whose fields import does not know.
 func knownFields(kind string) []string {
 	switch kind {
 	case "router":
@@ -68,9 +69,9 @@ func (p *part) respell() {
 	p.value = p.respelled(p.value, "", "", knownFields(p.kind))
 }
 
-// respelled returns value with its known fields, at any depth, in the documented spelling. For the verdicts, at
-// is the path of value in that spelling, and was is the path as the user wrote it. known are the paths of the
-// known fields below value, in the form of knownFields.
+// respelled returns value with its known fields, at any depth, renamed to the spelling of Traefik's
+// documentation. The parameter known has the paths of the known fields below value (see knownFields). For the
+// verdicts, at is the path of value in the documented spelling, and was is the path as the user wrote it.
 func (p *part) respelled(value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
@@ -91,8 +92,9 @@ func (p *part) respelled(value any, at, was string, known []string) any {
 	return made
 }
 
-// respelledField returns the value of one field in the documented spelling. If Traefik takes a list of texts, a
-// text with commas becomes a list. known is what follows the field in the paths of knownFields, such as "[]".
+// respelledField returns the value of one field with the spelling of Traefik's documentation. If the field is a
+// list of texts, a text with commas becomes a list. The parameter known has what follows the field in the paths
+// of knownFields: "[]" for a list of texts. The parameters at and was are those of respelled.
 func (p *part) respelledField(value any, at, was string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
@@ -115,8 +117,9 @@ func (p *part) respelledField(value any, at, was string, known []string) any {
 	return p.respelled(value, at, was, cutAll(known, "."))
 }
 
-// nextNames splits each path in known after its first name. It returns the first names without duplicates. below
-// has the rests of the paths by first name, such as "[]" or ".sans[]".
+// nextNames splits each of the paths in known after its first name. The result names has the first names
+// without duplicates. The map below has, for each first name, the rests of its paths, such as "[]" or
+// ".sans[]".
 func nextNames(known []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
 	for _, field := range known {
@@ -133,7 +136,7 @@ func nextNames(known []string) (names []string, below map[string][]string) {
 	return names, below
 }
 
-// cutAll returns the texts that have a prefix, without this prefix.
+// cutAll returns those texts that have the prefix begin, without this prefix.
 func cutAll(all []string, begin string) []string {
 	var rest []string
 	for _, text := range all {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// readHeaders adds the effect of the middleware headers to e, with its options for CORS and security. If a
-// header cannot be expressed, routers that use p answer 500.
+// readHeaders adds what the middleware headers (the parameter p) does to e: custom headers, and the options for
+// security and CORS. If a header cannot be expressed, routers that use the middleware answer 500.
 func (e *effect) readHeaders(p *part) {
 	h, _ := p.get("headers").(map[string]any)
 	custom := func(key string, into map[string]string) {
@@ -68,8 +68,9 @@ func (e *effect) readHeaders(p *part) {
 	e.readCORS(p, h)
 }
 
-// readTransport sets e.transport to the header Strict-Transport-Security. Options for redirects to https, if
-// true, get no verdict here, so that rest makes the routers answer 500.
+// readTransport sets e.transport to the header Strict-Transport-Security of the middleware p, or leaves it
+// empty. The parameter h has the fields of the middleware. Options for redirects to https that are true get no
+// verdict here; so rest makes the routers that use the middleware answer 500.
 func (e *effect) readTransport(p *part, h map[string]any) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)
@@ -92,8 +93,9 @@ func (e *effect) readTransport(p *part, h map[string]any) {
 	}
 }
 
-// readCORS sets the field cors of e.policy. It sets nothing if plainOrigins returns no origins. If it allows
-// credentials for any origin, routers that use p answer 500.
+// readCORS sets the field cors of e.policy from the CORS options of the middleware p. The parameter h has these
+// options. If no allowed origin can be expressed (see plainOrigins), readCORS sets nothing. If any origin may
+// send credentials, routers that use the middleware answer 500.
 func (e *effect) readCORS(p *part, h map[string]any) {
 	cors := map[string]any{}
 	fields := map[string]string{

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// effect is what all middlewares of a router together do to its requests and responses.
+// effect is what one middleware, or all middlewares of a router together, do to requests and responses.
 type effect struct {
 	paths     []pathStep
 	redirects []*redirect       // the first one that applies answers
@@ -32,8 +32,8 @@ func newEffect() *effect {
 	return &effect{request: map[string]string{}, response: map[string]string{}, policy: map[string]any{}}
 }
 
-// add appends the effect of the next middleware of a router to e. If the two effects cannot be combined, it sets
-// e.closed, so that the router answers 500.
+// add appends the effect of a router's next middleware to e, the effect of the middlewares before it. If
+// gatefold cannot combine the two effects, add sets e.closed, so that the router answers 500.
 func (e *effect) add(next *effect) {
 	e.closed = cmp.Or(e.closed, next.closed)
 	changed := len(e.paths) > 0 || len(e.request) > 0 || e.host != ""
@@ -64,9 +64,9 @@ type middlewareReader struct {
 	effects map[string]*effect // by name, without the provider
 }
 
-// effect returns what the named middleware does to a request. If options.Accept names the middleware, the effect
-// is empty. If the middleware does not exist, is part of a loop, or cannot be expressed, effect.closed has the
-// reason.
+// effect returns what the named middleware does to requests and responses. If options.Accept names the
+// middleware, the effect is empty. If the middleware does not exist, leads to itself, or cannot be expressed,
+// the field closed of the result has the reason; routers that use the middleware answer 500.
 func (m *middlewareReader) effect(name string) *effect {
 	plain, ok := local(name)
 	p := m.parts.find("middleware", plain)
@@ -95,8 +95,9 @@ func (m *middlewareReader) effect(name string) *effect {
 	return e
 }
 
-// read adds to e what the middleware p does by its field kind, such as stripPrefix. For an unknown kind it adds
-// nothing: rest then makes the routers that use p answer 500.
+// read adds to e what the middleware p does. The parameter kind is the field that is set in the middleware,
+// such as stripPrefix. For an unknown kind, read adds nothing; the method rest then makes the routers that use
+// the middleware answer 500.
 func (m *middlewareReader) read(p *part, kind string, e *effect) {
 	get := func(field string) any { return p.get(kind + "." + field) }
 	switch kind {
@@ -156,8 +157,8 @@ func (m *middlewareReader) read(p *part, kind string, e *effect) {
 	}
 }
 
-// readRedirectScheme adds the redirect of the middleware redirectScheme to e. With an invalid scheme or port,
-// routers that use p answer 500.
+// readRedirectScheme adds the redirect of the middleware redirectScheme (the parameter p) to e. If the scheme
+// or port is invalid, routers that use the middleware answer 500.
 func (e *effect) readRedirectScheme(p *part) {
 	scheme := text(p.get("redirectScheme.scheme"))
 	if scheme != "http" && scheme != "https" {
@@ -179,8 +180,8 @@ func (e *effect) readRedirectScheme(p *part) {
 	p.say(Different, "a redirect, with 301 or 302 for all methods, where Traefik answers 307 or 308 to some", "redirectScheme.scheme", "redirectScheme.permanent", "redirectScheme.port")
 }
 
-// readBasicAuth sets the field basicAuth of e.policy to the users of the middleware basicAuth. If a user or
-// option cannot be expressed, or there is no user, routers that use p answer 500.
+// readBasicAuth sets the field basicAuth of e.policy to the users of the middleware basicAuth (the parameter
+// p). If a user or option cannot be expressed, or there is no user, routers that use the middleware answer 500.
 func (e *effect) readBasicAuth(p *part) {
 	var users []any
 	for i, line := range list(p.get("basicAuth.users")) {
@@ -209,8 +210,9 @@ func (e *effect) readBasicAuth(p *part) {
 	p.say(Different, "the realm is Envoy's", "basicAuth.realm")
 }
 
-// readAddresses sets the field acl of e.policy from the middleware ipAllowList, or ipWhiteList of version 2. If
-// a range is invalid or ipStrategy is set, routers that use p answer 500.
+// readAddresses sets the field acl of e.policy to the ranges of the middleware p. The parameter kind is
+// ipAllowList, or ipWhiteList in version 2. If a range is invalid or ipStrategy is set, routers that use the
+// middleware answer 500.
 func (e *effect) readAddresses(p *part, kind string) {
 	var cidrs []any
 	for i, entry := range list(p.get(kind + ".sourceRange")) {

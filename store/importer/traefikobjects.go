@@ -17,7 +17,8 @@ type traefikObjects struct {
 	names      map[string]bool // names in use, as KIND/NAME
 }
 
-// name returns a name for an object of a kind. The name is similar to wanted, and no other object has it.
+// name returns a new name for an object of a kind, made from the text wanted. Each call with the same kind
+// returns a different name. Characters that a name cannot have become "-".
 func (o *traefikObjects) name(kind, wanted string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -40,7 +41,7 @@ func (o *traefikObjects) name(kind, wanted string) string {
 	return name
 }
 
-// put adds an object of a kind to the namespace of the import.
+// put adds an object to the objects that import writes, in the namespace traefik.
 func (o *traefikObjects) put(apiVersion, kind, name string, spec map[string]any) {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	o.collection.put(manifest.Key{Group: group, Kind: kind, Namespace: traefikNamespace, Name: name}, apiVersion, spec)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// entry is one condition of a router on one host, with the route matches that the condition becomes.
+// entry is one condition of a router's rule on one host, with the HTTPRoute matches that express the condition.
 type entry struct {
 	*router
 	condition condition
@@ -14,9 +14,10 @@ type entry struct {
 	site      site
 }
 
-// entries returns the conditions that apply to a host, in Traefik's order. They include the conditions for
-// every host. If ordered is true, the matches are regular expressions where possible, so that the order of the
-// rules decides. If ordered is false, the result also has the entries that refined adds.
+// entries returns the conditions of all routers that apply to a host, in Traefik's order, with their HTTPRoute
+// matches. If ordered is true, the matches are regular expressions where possible, so that the order of the
+// rules decides. If ordered is false, more specific matches win, and refined adds entries where that would
+// choose the wrong router.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -33,24 +34,25 @@ func (l *listener) entries(host string, ordered bool) []entry {
 	return all
 }
 
-// entry returns the entry for one condition of a router.
+// entry returns the condition c of the router r on a host, with its HTTPRoute matches. If ordered is true, the
+// matches are regular expressions where the path rewrite of the router allows that.
 func (l *listener) entry(host string, r *router, c condition, ordered bool) entry {
 	rewrite, _ := r.rewrite(c)
 	matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns the condition that a request meets if it matches both entries. both.wide is true if requests
-// that do not match both entries meet the condition, too. ok is false if no request matches both.
+// common returns the condition that a request meets if it matches both a and b. If both.wide is true, the
+// condition admits more requests than that. ok is false if no request matches both.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
 	return mine.and(other)
 }
 
-// kept reports whether an entry in the parameter all keeps from b the requests that meet both a and b. That
-// entry has exactly the common condition of a and b, and Envoy does not prefer b to that entry. It belongs to
-// the router of a, or to a third router whose priority is higher than that of a.
+// kept reports whether the requests that match both a and b are already kept away from b. That is so if an
+// entry in the parameter all has exactly the common condition of a and b, and Envoy does not prefer b to this
+// entry. The entry must belong to the router of a, or to a third router with a higher priority than that of a.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -58,7 +60,7 @@ func kept(a, b entry, all []entry) bool {
 	})
 }
 
-// maxRefined bounds the number of entries that refined returns for a host.
+// maxRefined is the maximum number of entries of a host up to which refined adds entries.
 const maxRefined = 200
 
 // refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more
@@ -82,11 +84,12 @@ func (l *listener) refined(host string, all []entry) []entry {
 	return all
 }
 
-// conflict is a pair of routers that the Gateway API tries in another order than Traefik. The first has the
-// higher priority, or both have the same.
+// conflict is a pair of routers for which Envoy may choose another router than Traefik does. The router first
+// has a higher priority than second, or the same, but Envoy prefers second for some requests.
 type conflict struct{ first, second *router }
 
-// conflicts returns the conflicts between the routers of a host. ordered has the same effect as for entries.
+// conflicts returns the pairs of routers for which Envoy would choose another router than Traefik does for some
+// requests to a host. The parameter ordered is true if the matches are regular expressions (see entries).
 func (l *listener) conflicts(host string, ordered bool) []conflict {
 	var all []conflict
 	entries := l.entries(host, ordered)
@@ -111,7 +114,8 @@ func turned(a, b entry) bool {
 	})
 }
 
-// ordered reports whether there are fewer conflicts for a host if all its matches are regular expressions.
+// ordered reports whether all matches of a host should be regular expressions, because the host then has fewer
+// conflicts between routers (see conflicts). It returns false if there are no conflicts without that.
 func (l *listener) ordered(host string) bool {
 	plain := len(l.conflicts(host, false))
 	return plain > 0 && len(l.conflicts(host, true)) < plain

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// part is a router, a service, a middleware or another named entry of Traefik's dynamic configuration.
+// part is a named entry of Traefik's dynamic configuration, such as a router, a service or a middleware.
 type part struct {
 	report     *report
 	kind, name string
@@ -28,15 +28,15 @@ func (p *part) get(field string) any {
 	return value
 }
 
-// add adds a verdict about the given fields of the part, or about the whole part without any fields. It returns
-// the verdict. Unlike say, it does not record that the fields have a verdict.
+// add adds a verdict about the given fields of an entry of Traefik's configuration, such as a router. Without
+// fields, the verdict is about the whole entry. Unlike say, add does not record that the fields have a verdict.
 func (p *part) add(class Class, message string, fields ...string) *Verdict {
 	return p.report.add(class, p.place, p.id(), message, fields...)
 }
 
-// say adds a verdict about the given fields of a part, and records that these fields have a verdict (see rest).
-// It ignores fields that do not exist. If none of the given fields exists, it adds no verdict. If no fields are
-// given, the verdict is about the whole part.
+// say adds a verdict about the given fields of an entry of Traefik's configuration, such as a router. It also
+// records that these fields have a verdict, so that rest does not report them. Fields that do not exist are
+// ignored; if none exists, there is no verdict. Without fields, the verdict is about the whole entry.
 func (p *part) say(class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {
@@ -69,8 +69,9 @@ func (p *part) failClosed(message, hint string, fields ...string) {
 	p.told = append(p.told, fields...)
 }
 
-// rest adds a verdict for each field of a part that has no verdict yet. A field that is null is reported as
-// Same. Any other field makes the routers that use the part answer 500.
+// rest adds a verdict for each field of an entry of Traefik's configuration, such as a router, that has no
+// verdict yet. A field that is null gets the verdict Same. Any other such field is unknown to import, and makes
+// the routers that use the entry answer 500.
 func (p *part) rest() {
 	var unknown []string
 	Leaves(p.value, func(leaf string, value any) {
@@ -92,14 +93,15 @@ func (p *part) rest() {
 	}
 }
 
-// wantList makes routers that use the part answer 500 if a field is neither a list nor unset.
+// wantList makes the routers that use p answer 500 if the value of the field is not a list. A field that is not
+// set is allowed.
 func (p *part) wantList(field string) {
 	if value := p.get(field); value != nil && list(value) == nil {
 		p.failClosed("it is no list", "", field)
 	}
 }
 
-// unused adds a verdict to a part that no router uses.
+// unused adds the verdict Same for an entry of Traefik's configuration, such as a service, that no router uses.
 func (p *part) unused() {
 	if len(p.told) == 0 && !p.accepted {
 		p.say(Same, "left out: no router needs it")
@@ -124,7 +126,8 @@ func yes(value any) bool {
 	return on
 }
 
-// local returns a name without the suffix of the file provider. ok is false for names of other providers.
+// local returns the name of a middleware or service without the suffix @file of Traefik's file provider. ok is
+// false if the suffix names another provider.
 func local(name string) (plain string, ok bool) {
 	plain, provider, found := strings.Cut(name, "@")
 	return plain, !found || provider == "file"

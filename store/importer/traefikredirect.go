@@ -22,15 +22,16 @@ type redirect struct {
 	code        int64
 }
 
-// site is a listener with one host. An empty host means any host.
+// site identifies where requests arrive: the port of a listener, with or without TLS, and a host. The host ""
+// is any.
 type site struct {
 	tls  bool
 	port int64
 	host string
 }
 
-// begin returns the common beginning of the URLs of all requests to a site, as Traefik writes URLs. It returns
-// "" if the site has no single host.
+// begin returns the text with which the URLs of all requests to a site begin, such as https://example.com/. It
+// returns "" if the site is for a wildcard or for any host.
 func (s site) begin() string {
 	if s.host == "" || strings.Contains(s.host, "*") {
 		return ""
@@ -50,9 +51,9 @@ func (s site) scheme() string {
 	return "http"
 }
 
-// redirectAt returns the redirect that every request to a site gets, as fields of a RequestRedirect. If fields
-// is nil and certain is true, no request is redirected. If certain is false, fields is nil: only some requests
-// may be redirected, or gatefold cannot express the target.
+// redirectAt returns the redirect that every request to a site (a listener with one host) gets, as the fields
+// of a RequestRedirect. If fields is nil and certain is true, no request is redirected. If certain is false,
+// only some requests may be redirected, or gatefold cannot express the target; then fields is nil.
 func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	for _, r := range e.redirects {
 		if r.expression == nil {
@@ -68,11 +69,13 @@ func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	return nil, true
 }
 
-// tailMark stands for the rest of a URL, which may be any text.
+// tailMark is a character that stands for the unknown rest of a URL while a regular expression is applied to a
+// URL.
 const tailMark = "\ue000"
 
-// at returns the redirect for all URLs that begin with the text begin. It returns nil if there is none. certain
-// is false if the rest of the URL decides, or if the target cannot be expressed.
+// at returns the redirect that all URLs with the same beginning get, as the fields of a RequestRedirect. If
+// fields is nil and certain is true, none of these URLs is redirected. certain is false if the rest of the URL
+// decides, or if gatefold cannot express the target.
 func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	form, ok := shapeOf(r.expression.String())
 	if begin == "" || !ok || form.beyond(begin) {
@@ -95,8 +98,9 @@ func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	return r.to(target, keeps)
 }
 
-// to returns the redirect to a URL. If keeps is true, the path and query of the request follow the URL. certain
-// is false if the target cannot be expressed.
+// to returns the redirect to the URL target, as the fields of a RequestRedirect. If keeps is true, the redirect
+// keeps the path and query of the request. certain is false, and fields is nil, if gatefold cannot express the
+// target.
 func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain bool) {
 	to, err := url.Parse(target)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || len(validation.IsDNS1123Subdomain(to.Hostname())) > 0 || to.User != nil ||
@@ -120,22 +124,23 @@ func (r *redirect) to(target string, keeps bool) (fields map[string]any, certain
 	return fields, true
 }
 
-// shape describes a regular expression for URLs that ends with a group (.*) or (.+). This last group matches the
-// whole rest of a URL.
+// shape describes a regular expression for URLs that ends with a group (.*) or (.+). This last group matches
+// the rest of a URL, whatever the rest is.
 type shape struct {
 	before [][]letter // what may come before the last group: one of these sequences
 	tail   int        // the number of the last group
 	needs  bool       // true if the last group is (.+), false if it is (.*)
 }
 
-// letter reports whether a character may be at one position of a text.
+// letter is a test for one character of a text: it reports whether the character is allowed at this position.
 type letter func(rune) bool
 
-// maxShapes bounds the number of ways in which an expression may begin.
+// maxShapes is the maximum number of different texts that a regular expression may match before its last group
+// (see shape).
 const maxShapes = 256
 
-// shapeOf returns the shape of an expression. ok is false if the expression is invalid, or does not end with a
-// group (.*) or (.+), or may begin in too many ways.
+// shapeOf analyses a regular expression for URLs that ends with a group (.*) or (.+). ok is false if the
+// expression is invalid, does not end with such a group, or can begin in too many ways (maxShapes).
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -155,8 +160,8 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether text, the beginning of a URL, may end before the last group of the regular expression
-// begins. Then the rest of the URL decides whether the expression matches.
+// beyond reports whether the last group of the regular expression may begin only after text, which is the
+// beginning of a URL. Then the rest of the URL decides whether the expression matches.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {
@@ -171,8 +176,8 @@ func (s shape) beyond(text string) bool {
 	})
 }
 
-// ways returns all sequences of characters that an expression matches. ok is false if there are too many, or if
-// the expression may repeat.
+// ways returns all texts that a regular expression matches, each as a sequence of tests for characters. ok is
+// false if there are more than maxShapes, or if a part of the expression may repeat.
 func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	switch e.Op {
 	case syntax.OpBeginText, syntax.OpEmptyMatch:
@@ -213,7 +218,8 @@ func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	return nil, false
 }
 
-// joined returns the sequences of several expressions one after the other. ok is false if there are too many.
+// joined returns all texts that several regular expressions match one after the other (see ways). ok is false
+// if there are more than maxShapes, or if a part of an expression may repeat.
 func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	all = [][]letter{nil}
 	for _, part := range parts {
@@ -232,8 +238,9 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	return all, true
 }
 
-// readRedirectRegex adds the redirect of the middleware redirectRegex to e. Without a valid expression and a
-// replacement, routers that use p answer 500.
+// readRedirectRegex adds the redirect of the middleware redirectRegex (the parameter p) to e. If the regular
+// expression is invalid, or the expression or replacement is missing, routers that use the middleware answer
+// 500.
 func (e *effect) readRedirectRegex(p *part) {
 	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
 	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {

@@ -20,9 +20,9 @@ type router struct {
 	lost bool
 }
 
-// readMatch sets the conditions and the priority of a router. A condition is wide if the rule of the router
-// requires more of a request than the condition does. readMatch leaves out a wide condition that every request
-// would meet. If it leaves out a condition, or cannot read the rule, it sets r.lost.
+// readMatch sets the conditions and the priority of a router from its rule. A condition is wide if it admits
+// more requests than the rule; the router then answers 500. A wide condition that every request would meet is
+// left out. If a condition is left out, or the rule cannot be read, readMatch sets r.lost.
 func (r *router) readMatch() {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -58,7 +58,8 @@ func (r *router) readMatch() {
 	}
 }
 
-// onlyRedirects reports whether every request of the router is redirected. Such a router needs no service.
+// onlyRedirects reports whether the middlewares of the router redirect every request, so that the router needs
+// no service. The parameter points has the ports of the entry points.
 func (r *router) onlyRedirects(points entryPoints) bool {
 	for _, point := range r.points {
 		for _, c := range r.conditions {
@@ -96,13 +97,15 @@ func (r *router) guard(s site) string {
 	return string(marshal(guard))
 }
 
-// protects reports whether the router protects requests: by a policy, a redirect or TLS, or by a middleware or
-// service that import cannot express. Any other reason for its answer 500 does not count.
+// protects reports whether the router protects requests: with a policy, a redirect or TLS, or with a middleware
+// or service that import cannot express. A router that answers 500 for another reason does not count as
+// protecting.
 func (r *router) protects(points entryPoints) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || points.anyTLS(r)
 }
 
-// named reports whether a router may have requests for one of the hosts. If hosts is empty, it returns true.
+// named reports whether a router may get requests for at least one of the hosts. If hosts is empty, it returns
+// true.
 func (r *router) named(hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		return slices.ContainsFunc(r.conditions, func(c condition) bool { return c.covers(host) })
@@ -118,8 +121,8 @@ type routerReader struct {
 	routers     []*router // in Traefik's order
 }
 
-// read sets rr.routers. A router answers 500 if it would get requests that belong to a router or TCP router
-// which cannot be imported.
+// read reads all routers of the configuration into rr.routers, in Traefik's order. A router answers 500 if it
+// would get requests or connections of another router that import leaves out or cannot match.
 func (rr *routerReader) read() {
 	for _, p := range rr.parts.ordered {
 		if p.kind == "router" && !p.accepted {
@@ -159,8 +162,9 @@ func (rr *routerReader) router(p *part) *router {
 	return r
 }
 
-// readPoints sets the entry points of a router, and whether it has TLS. If import cannot express the TLS
-// options, the router answers 500.
+// readPoints sets the entry points of a router (r.points), and whether the router has TLS (r.tls). Without
+// entry points, the router gets websecure if it has TLS, otherwise web. If import cannot express its TLS
+// options, it answers 500.
 func (rr *routerReader) readPoints(r *router) {
 	for i, point := range list(r.get("entryPoints")) {
 		if name := text(point); rr.points.port(name) == 0 {
@@ -202,9 +206,9 @@ func (rr *routerReader) readPoints(r *router) {
 	}
 }
 
-// spread adds entry points to routers that name none, because Traefik serves such a router at all entry points.
-// It adds an entry point of another router if both routers have TLS at that entry point, or if neither has (see
-// tlsAt). It does not add a second entry point with the same port.
+// spread adds entry points to each router that names none, because Traefik serves such a router at all entry
+// points. It adds the entry points of other routers, but only those at which both routers have TLS, or neither
+// has (see tlsAt). It does not add a second entry point with the same port.
 func (rr *routerReader) spread() {
 	for _, r := range rr.routers {
 		if len(list(r.get("entryPoints"))) > 0 {
@@ -221,9 +225,9 @@ func (rr *routerReader) spread() {
 	}
 }
 
-// closeBehindLost looks for routers with protection that have requests which cannot be matched (router.lost).
-// Other routers on the same port would get these requests. So closeBehindLost makes the other routers answer
-// 500 if their priority is the same or lower.
+// closeBehindLost protects requests that no route can match (router.lost) and that belong to a router with
+// protection. Other routers on the same port would get these requests. So closeBehindLost makes those with the
+// same or a lower priority answer 500.
 func (rr *routerReader) closeBehindLost() {
 	for _, a := range rr.routers {
 		for _, b := range rr.routers {

@@ -27,7 +27,8 @@ type traefikWriter struct {
 	certificates []any // references to Secrets
 }
 
-// write adds the Gateway, and the routes and policies of all hosts. It adds nothing if fits blocks the import.
+// write adds the Gateway, the HTTPRoutes of all hosts, and the policies of all routers to the objects that
+// import writes. If there are too many conditions (see fits), the import is blocked, and write adds nothing.
 func (w *traefikWriter) write() {
 	listeners := w.listeners()
 	if !w.fits(listeners) {
@@ -56,8 +57,8 @@ const (
 	maxOfHosts = 20_000
 )
 
-// fits reports whether there are few enough conditions to compare them for each host. If not, it blocks the
-// import.
+// fits reports whether the routers have few enough conditions to compare them for each host (maxOfHost,
+// maxOfHosts). If they have too many, fits blocks the import and returns false.
 func (w *traefikWriter) fits(listeners []*listener) bool {
 	total := 0
 	for _, l := range listeners {
@@ -79,8 +80,8 @@ func (w *traefikWriter) fits(listeners []*listener) bool {
 	return true
 }
 
-// listeners returns one listener for each port with routers. If some routers of a port have no TLS, the
-// listener has no TLS. Routers with TLS are then not served there.
+// listeners returns one listener for each port, with the routers on this port. If at least one of these routers
+// has no TLS, the listener has no TLS, and routers with TLS are not served on this port; a verdict says so.
 func (w *traefikWriter) listeners() []*listener {
 	byPort, plain := map[int64]*listener{}, map[int64]bool{}
 	for _, r := range w.routers {
@@ -131,10 +132,11 @@ func (w *traefikWriter) gateway(listeners []*listener) {
 	}
 }
 
-// at returns the site of a host at the listener, which identifies the requests for that host.
+// at returns the site for a host at the listener: the host with the port and TLS of the listener.
 func (l *listener) at(host string) site { return site{tls: l.tls, port: l.port, host: host} }
 
-// hosts returns the hosts that routers of the listener name. "" stands for all other hosts.
+// hosts returns the hostnames in the rules of the listener's routers, sorted, without duplicates. The entry ""
+// is there if a rule has no hostname, and stands for all other hosts.
 func (l *listener) hosts() []string {
 	var all []string
 	for _, r := range l.routers {
@@ -146,8 +148,9 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare reports the routers of a host that Envoy tries in another order than Traefik. A router answers 500 if
-// it would get requests that another router protects.
+// compare checks the pairs of routers for a host for which Envoy may choose another router than Traefik does.
+// If one router would get requests that the other router protects, the first of these two answers 500.
+// Otherwise a verdict reports that Envoy chooses another router.
 func (l *listener) compare(host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -160,8 +163,9 @@ func (l *listener) compare(host string) {
 	}
 }
 
-// route adds the routes of a host at a listener. It adds several if there are more than maxWritten rules. It
-// appends the rules of each router to targets, as targets of the router's policies.
+// route adds the HTTPRoute of a host at a listener, or several HTTPRoutes if there are more than maxWritten
+// rules. In the map targets, it appends to each router the targetRefs of the router's rules, for the router's
+// policies.
 func (w *traefikWriter) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router
@@ -196,9 +200,10 @@ func (w *traefikWriter) route(l *listener, host string, targets map[*router][]an
 	}
 }
 
-// spellingsOf returns a regular expression for paths that gateways may read in different ways, for a host with
-// the given entries. If their paths have characters that spellings does not support, the expression covers every
-// escaped character: some versions of Traefik decode a path before they match it.
+// spellingsOf returns a regular expression for the paths that gateways may read in different ways, such as //.
+// The parameter entries has the conditions of one host. If their paths have characters that spellings does not
+// support, the expression covers all escapes of special characters, because some versions of Traefik decode a
+// path first.
 func spellingsOf(entries []entry) string {
 	var paths []string
 	expressions := false
@@ -213,8 +218,9 @@ func spellingsOf(entries []entry) string {
 	return expression
 }
 
-// mixed returns a router whose protection differs from that of the first router in entries, the entries of one
-// host. It returns nil if all have the same protection, or if no condition depends on the path.
+// mixed reports whether the paths of a host have different protection. The parameter entries has the conditions
+// of this host. The result is a router whose protection differs from that of the first router. It is nil if all
+// have the same protection, or if no condition depends on the path.
 func mixed(entries []entry) *router {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
 		return nil
@@ -227,8 +233,8 @@ func mixed(entries []entry) *router {
 	return nil
 }
 
-// rules returns the HTTPRoute rules of an entry (one condition of a router on one host). Matches that must
-// answer 500 are in a rule without backends.
+// rules returns the HTTPRoute rules for one condition of a router on one host. Matches that must answer 500 are
+// in a separate rule that has only matches.
 func (e entry) rules() []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)
@@ -264,7 +270,8 @@ func (e entry) rules() []any {
 	return rules
 }
 
-// filters returns the HTTPRoute filters of an entry with backends: mirrors, a rewrite, and changes of headers.
+// filters returns the HTTPRoute filters for a rule with backends: mirrors, URL rewrite, and header changes of
+// the router's service and middlewares.
 func (e entry) filters() []any {
 	filters := slices.Clone(e.backends.mirrors)
 	rewrite := map[string]any{}
@@ -301,8 +308,8 @@ func (e entry) filters() []any {
 }
 
 // rewrite returns how the middlewares of the router change the path of requests that meet the condition c. The
-// result path is the value for urlRewrite.path of a URLRewrite filter. It is nil if the path does not change.
-// ok is false if a URLRewrite filter cannot express the change.
+// result path is the field path of a URLRewrite filter. It is nil with ok true if the path does not change. ok
+// is false if a URLRewrite filter cannot express the change.
 func (r *router) rewrite(c condition) (path map[string]any, ok bool) {
 	before, after, whole := "/", "", c.kind == exactPath
 	if c.path != "" && c.kind != regexPath {

@@ -15,8 +15,8 @@ const (
 	maxRuleDepth  = 32
 )
 
-// condition is a set of requirements that a request must meet together. A rule is met if one of its conditions
-// is met.
+// condition is a set of requirements that a request must meet together, made from the rule of a Traefik router.
+// A request meets the rule if it meets one of the rule's conditions.
 type condition struct {
 	hosts   []string // any of these, maybe *.NAME; empty means every host
 	kind    pathKind
@@ -24,11 +24,12 @@ type condition struct {
 	method  string
 	headers []pair
 	queries []pair
-	// wide is true if the rule requires more of a request than the condition does. Its router then answers 500.
+	// wide is true if the condition admits more requests than the rule, because a route cannot express all
+	// requirements. The router of the condition then answers 500.
 	wide bool
 }
 
-// pair is a header or a query parameter.
+// pair is a required header or query parameter: its name, and its value or a regular expression for the value.
 type pair struct {
 	name, value string
 	regex       bool
@@ -65,7 +66,8 @@ type ruleParser struct{ rest string }
 // space skips white space.
 func (p *ruleParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// take reports whether the next token is word. If so, it moves after the token.
+// take removes word from the beginning of the remaining text, after white space, and returns true. If the text
+// does not begin with word, take returns false, and removes only the white space.
 func (p *ruleParser) take(word string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, word)
@@ -77,8 +79,8 @@ func (p *ruleParser) take(word string) bool {
 
 var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxConditions)
 
-// either parses alternatives that are joined by "||", and returns their conditions. depth counts the brackets
-// around the text. Each method of ruleParser that returns an error does so if the syntax is invalid or a limit
+// either parses alternatives that are joined by "||", and returns the conditions of all alternatives. The
+// parameter depth counts the brackets around the text. It returns an error if the syntax is invalid or a limit
 // is reached.
 func (p *ruleParser) either(depth int) ([]condition, error) {
 	all, err := p.both(depth)
@@ -92,7 +94,8 @@ func (p *ruleParser) either(depth int) ([]condition, error) {
 	return all, err
 }
 
-// both parses requirements that are joined by "&&". It returns the conditions that require all of them.
+// both parses requirements that are joined by "&&". It returns conditions that each combine one alternative of
+// every requirement. Combinations that no request can meet are left out. It returns errors as either does.
 func (p *ruleParser) both(depth int) ([]condition, error) {
 	all, err := p.one(depth)
 	for err == nil && p.take("&&") {
@@ -116,8 +119,9 @@ func (p *ruleParser) both(depth int) ([]condition, error) {
 	return all, err
 }
 
-// one parses a negation, an expression in brackets, or a matcher. A negation becomes a wide condition (it
-// admits more requests than the rule), because no route can express a negation.
+// one parses a negation, an expression in brackets, or a matcher. No route can express a negation. So a
+// negation becomes a wide condition, which admits more requests than the rule; its router answers 500. It
+// returns errors as either does.
 func (p *ruleParser) one(depth int) ([]condition, error) {
 	if depth > maxRuleDepth {
 		return nil, errors.New("it has too many brackets")
@@ -136,8 +140,8 @@ func (p *ruleParser) one(depth int) ([]condition, error) {
 	return p.matcher()
 }
 
-// matcher parses one Traefik matcher, such as Host(`example.com`). The resulting conditions are alternatives: a
-// request meets the matcher if it meets one of them.
+// matcher parses one Traefik matcher, such as Host(`example.com`). A request meets the matcher if it meets one
+// of the returned conditions. matcher returns an error if the syntax or a hostname is invalid.
 func (p *ruleParser) matcher() ([]condition, error) {
 	p.space()
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
@@ -165,8 +169,8 @@ func (p *ruleParser) matcher() ([]condition, error) {
 	}
 }
 
-// quoted returns the text in backticks, or in double quotes with the escapes \" and \\. It returns an error if
-// no such text comes next.
+// quoted parses the next text in backticks or double quotes, and returns the text without the quotes. In double
+// quotes, \" and \\ are escapes. It returns an error if there is no such text.
 func (p *ruleParser) quoted() (string, error) {
 	if p.take("`") {
 		text, rest, ok := strings.Cut(p.rest, "`")
@@ -257,7 +261,8 @@ var (
 	hostTail = regexp.MustCompile(`^(?:\{[^{}:]*(?::(.*))?\}|(.*?))\.([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)$`)
 )
 
-// pathCondition returns the condition for a path. It is wide if the path cannot be expressed.
+// pathCondition returns the condition for a path of the given kind. If a route cannot express the path, the
+// condition is wide: it admits more requests, and its router answers 500.
 func pathCondition(kind pathKind, path string) condition {
 	if before, _, ok := strings.Cut(path, "{"); ok && before != "" {
 		c := pathCondition(textPrefix, before) // in version 2, regular expressions in a path are in braces
@@ -273,8 +278,9 @@ func pathCondition(kind pathKind, path string) condition {
 	return condition{kind: kind, path: path}
 }
 
-// hostRegexp returns the condition for a regular expression of hosts: every host, or *.NAME if the expression
-// ends with the name. It is wide if the expression requires more than that, or cannot be expressed.
+// hostRegexp returns the condition for a regular expression of hostnames. The condition is for every host, or
+// for *.NAME if the expression ends with a fixed name. If the expression requires more than that, the condition
+// is wide: it admits more requests, and its router answers 500.
 func hostRegexp(expression string) condition {
 	inner := expression
 	if name, rest, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(inner, "{"), "}"), ":"); ok && inner == "{"+name+":"+rest+"}" {
@@ -304,8 +310,9 @@ func hostRegexp(expression string) condition {
 	return condition{hosts: []string{"*." + tail}, wide: head != ".+"}
 }
 
-// headerCondition returns the condition for a header. regex reports whether the value is a regular expression.
-// The condition is wide if import cannot express the header.
+// headerCondition returns the condition for a header, from the name and value in args. If regex is true, the
+// value is a regular expression. If import cannot express the header, the condition is wide: it admits more
+// requests, and its router answers 500.
 func headerCondition(args []string, regex bool) condition {
 	if len(args) != 2 || !headerName.MatchString(args[0]) || args[1] == "" || len(args[1]) > 4000 || strings.EqualFold(args[0], "host") {
 		return condition{wide: true}
@@ -320,12 +327,13 @@ func headerCondition(args []string, regex bool) condition {
 	return condition{headers: []pair{{strings.ToLower(args[0]), value, regex}}}
 }
 
-// found returns a regular expression that matches whole texts if they contain a match of expression.
+// found returns a regular expression that matches a whole text if a part of the text matches the given
+// expression.
 func found(expression string) string { return ".*(?:" + expression + ").*" }
 
-// queryConditions returns the conditions of Query(`k`, `v`) of version 3, or Query(`k=v`, …) of version 2. A
-// condition is wide if import cannot express an argument. The result is nil if the arguments contradict each
-// other.
+// queryConditions returns the condition for the arguments of Query(`k`, `v`) in version 3, or Query(`k=v`, …)
+// in version 2. If import cannot express an argument, the condition is wide: it admits more requests, and its
+// router answers 500. The result is nil if no request can meet all arguments.
 func queryConditions(args []string) []condition {
 	one := func(name, value string) condition {
 		if !headerName.MatchString(name) || value == "" || len(value) > 1000 || strings.ContainsAny(value, "{}") {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// backends are the backendRefs and settings that a service becomes.
+// backends is what a service of Traefik becomes in an HTTPRoute rule: backendRefs, mirrors and settings.
 type backends struct {
 	refs        []any
 	mirrors     []any  // filters of type RequestMirror
@@ -27,9 +27,9 @@ type serviceReader struct {
 	backends map[string]*backends // by name, without the provider
 }
 
-// read returns the backends of the service with a name. closed is set in the result if the service does not
-// exist, cannot be expressed, or is part of a loop. depth is the number of services that contain the service;
-// more than one cannot be expressed.
+// read returns the backends of the service with a name. If the service does not exist, leads to itself, or
+// cannot be expressed, the field closed of the result has the reason; routers that use the service answer 500.
+// The parameter depth is the number of services around this service; more than one cannot be expressed.
 func (s *serviceReader) read(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := s.parts.find("service", plain)
@@ -67,8 +67,9 @@ func (s *serviceReader) read(name string, depth int) *backends {
 	return b
 }
 
-// loadBalancer adds a Backend for the servers of a service, and returns its reference. If import cannot express
-// a server, or there is none, it adds no Backend, and routers that use the service answer 500.
+// loadBalancer adds a Backend with the servers of the service p, and returns backends that refer to this
+// Backend. If import cannot express a server, or there is no server, it adds no Backend, and routers that use
+// the service answer 500.
 func (s *serviceReader) loadBalancer(p *part) *backends {
 	var hosts []any
 	protocol, names := "", true
@@ -144,9 +145,9 @@ func (s *serviceReader) loadBalancer(p *part) *backends {
 	return b
 }
 
-// weighted returns the backends of a service that splits requests between other services by weight. If import
-// cannot express one of the services or weights, or there are no services, routers that use the service answer
-// 500.
+// weighted returns the backends of p, a service that splits requests between other services by weight. If
+// import cannot express one of these services or weights, or there are none, routers that use p answer 500. The
+// parameter depth is that of read.
 func (s *serviceReader) weighted(p *part, depth int) *backends {
 	b := &backends{}
 	for i, entry := range list(p.get("weighted.services")) {
@@ -178,8 +179,9 @@ func (s *serviceReader) weighted(p *part, depth int) *backends {
 	return b
 }
 
-// mirroring returns the backends of a service that copies requests to other services. A mirror that import
-// cannot express is left out. If import cannot express the main service, routers that use p answer 500.
+// mirroring returns the backends of p, a service that copies requests to other services. If import cannot
+// express one of these mirrors, the mirror is left out. If import cannot express the main service, routers that
+// use p answer 500. The parameter depth is that of read.
 func (s *serviceReader) mirroring(p *part, depth int) *backends {
 	main := s.read(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}

@@ -1,7 +1,7 @@
 package importer
 
-// readTLS returns references to the Secrets of certificates, for the listeners. It also adds verdicts for TLS
-// options and stores.
+// readTLS returns references to Secrets for the listeners, one for each certificate in the parameter parts. It
+// also adds verdicts for the TLS options and TLS stores in parts.
 func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
 	for _, p := range parts {
 		switch {
@@ -21,8 +21,8 @@ func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
 	return certificates
 }
 
-// certificate names a Secret for the certificate p, and returns the reference for the listeners. Import does not
-// read certFile and keyFile. So a verdict tells the user to write the Secret.
+// certificate chooses the name of a Secret for the certificate p, and returns a reference to this Secret for
+// the listeners. Import does not read certFile and keyFile, so a verdict tells the user to write the Secret.
 func certificate(objects *traefikObjects, p *part) any {
 	name := objects.name("Secret", "certificate")
 	p.say(Different, "listeners name the Secret "+traefikNamespace+"/"+name+": put the two files there, as tls.crt and tls.key", "certFile", "keyFile")

@@ -7,8 +7,9 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// leaveUnused leaves out Services, EndpointSlices, Secrets and ConfigMaps without references, and empty
-// Namespaces. The Services in replace (NAMESPACE/NAME) need no EndpointSlices.
+// leaveUnused leaves out objects that nothing needs: Services, EndpointSlices, Secrets and ConfigMaps to which
+// no object refers, and Namespaces without objects. The EndpointSlices of a Service in replace (NAMESPACE/NAME)
+// are left out, too, because a Backend replaces the Service.
 func leaveUnused(r *report, objects []*item, replace map[string]Address) {
 	names, used := referred(objects), map[string]bool{}
 	for _, object := range objects {
@@ -39,7 +40,8 @@ func leaveUnused(r *report, objects []*item, replace map[string]Address) {
 	}
 }
 
-// referred returns the NAMESPACE/NAME of all objects that the remaining objects may refer to, of any kind.
+// referred returns the names, as NAMESPACE/NAME, that occur in references of objects that are not left out. The
+// kinds of the references are ignored.
 func referred(objects []*item) map[string]bool {
 	names := map[string]bool{}
 	for _, object := range objects {
@@ -57,7 +59,8 @@ func referred(objects []*item) map[string]bool {
 	return names
 }
 
-// references calls visit with each map inside value whose entry "name" is a text and not empty.
+// references calls visit with each map inside value, at any depth, that has a text that is not empty in its
+// entry "name". Such a map may be a reference to an object.
 func references(value any, visit func(ref map[string]any)) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -48,8 +48,8 @@ const (
 	nameOfNext    = "journal.new"
 )
 
-// slack is a number of bytes. A journal is rewritten if it has more outdated bytes than slack and the other
-// bytes together.
+// slack is 1 MiB. A journal is rewritten if its outdated bytes are more than its other bytes and slack
+// together.
 const slack = 1 << 20
 
 // Journal is an open journal that this process has locked. Only one goroutine may use it.
@@ -107,8 +107,9 @@ func (j *Journal) openSafely() (content Content) {
 
 func (j *Journal) path(name string) string { return filepath.Join(j.options.Dir, name) }
 
-// take creates the folder if necessary, and locks it for this process. It returns an error that wraps ErrInUse
-// if another process has locked the folder. Any other error says why gatefold cannot use the folder.
+// take creates the state folder if necessary, and locks it for this process. It returns nil if the folder is
+// locked, and an error that wraps ErrInUse if another process has locked it. Any other error says why gatefold
+// cannot use the folder.
 func (j *Journal) take() error {
 	if err := os.MkdirAll(j.options.Dir, 0o700); err != nil {
 		return cause(err)
@@ -144,8 +145,8 @@ func holder(lock *os.File) error {
 	return ErrInUse
 }
 
-// open reads the journal. If the journal has no damaged lines and the same schema.Fingerprint, the next Write
-// appends to it. Otherwise the next Write rewrites it.
+// open reads the journal and returns its content. If no line is damaged, and the schema.Fingerprint in the
+// journal is the current one, the next Write appends to the file. Otherwise the next Write rewrites it.
 func (j *Journal) open() Content {
 	j.size = 0
 	file, err := openOwn(j.path(nameOfJournal), os.O_RDWR)
@@ -172,8 +173,9 @@ func (j *Journal) open() Content {
 	return content
 }
 
-// Write makes changes durable. If it must rewrite the journal, it calls all, which must return everything to
-// save, including the changes. After an error, the next Open finds either all of the changes or none.
+// Write makes changes durable. If it must rewrite the journal, it calls the function all, which must return
+// every object to be saved, with the changes included. After an error, the next Open finds either all of the
+// changes or none of them.
 func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	if err := j.keepLock(); err != nil {
 		return err
@@ -192,8 +194,8 @@ func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 	return nil
 }
 
-// keepLock locks the folder again if the folder or its lock file was removed or replaced. It returns the error
-// of take.
+// keepLock does nothing if this process still has the folder's lock file locked. If the folder or the lock file
+// was removed or replaced, keepLock locks the folder again, and returns the error of take.
 func (j *Journal) keepLock() error {
 	if j.lock != nil && same(j.lock, j.path(nameOfLock)) {
 		return nil
@@ -209,15 +211,15 @@ func (j *Journal) valid() bool {
 	return err == nil && info.Size() == j.size && same(j.file, j.path(nameOfJournal))
 }
 
-// same reports whether path is the path of the open file itself, and not of a link to it.
+// same reports whether the open file is the one at path. It returns false if path is a link to the file.
 func same(file *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	here, err2 := file.Stat()
 	return err == nil && err2 == nil && os.SameFile(there, here)
 }
 
-// append appends changes to the journal. After an error, the file is as it was before, or the next Write
-// rewrites it.
+// append adds changes to the end of the journal's file, and makes them durable. After an error, the file is as
+// it was before, or the next Write rewrites it.
 func (j *Journal) append(changes []store.Saved) error {
 	if len(changes) == 0 {
 		return nil
@@ -243,8 +245,8 @@ func (j *Journal) append(changes []store.Saved) error {
 	return nil
 }
 
-// rewrite replaces the journal by a new file with the given objects. After an error, the old file is still
-// there, unless only the last step failed, which makes the rename durable.
+// rewrite replaces the journal by a new file with the objects in the parameter all. After an error, the old
+// file is still there, unless only the last step failed: it makes the rename durable.
 func (j *Journal) rewrite(all []store.Saved) error {
 	next := j.path(nameOfNext)
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -289,7 +291,7 @@ func (j *Journal) syncDir() error {
 	return cause(dir.Sync())
 }
 
-// Forget makes the next Write rewrite the journal without its old content.
+// Forget makes the next Write rewrite the whole journal. Objects that are only in the old file are then lost.
 func (j *Journal) Forget() {
 	if j.file != nil {
 		_ = j.file.Close() // ignored: nothing was written to it
@@ -324,8 +326,9 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted returns an error if a user other than this user and root owns the file, or may write it. info and err
-// are the results of Stat. If err is not nil, trusted returns it without the path (cause).
+// trusted returns an error if a user other than this user or root owns a file, or if other users may write it.
+// The parameters info and err are the results of Stat for the file. If err is not nil, trusted returns err
+// without the path (cause).
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)

@@ -23,8 +23,9 @@ const (
 // errSlow means that the last changes were not written in time.
 var errSlow = errors.New("the disk does not answer; the last changes may not be saved")
 
-// Keeper writes a journal in the background, so that its callers do not wait for the disk. If an object changes
-// again before it is written, only its newest state is written. It retries failed writes until they succeed.
+// Keeper writes a journal in the background, so that callers of Save do not wait for the disk. If an object
+// changes again before it is written, only its newest version is written. Failed writes are repeated until they
+// succeed.
 type Keeper struct {
 	options Options
 	all     func() []store.Saved
@@ -43,10 +44,10 @@ type Keeper struct {
 	retry   time.Duration
 }
 
-// Start starts a Keeper of a journal. If journal is nil, failed is the error of Open, and the Keeper tries to
-// open the journal again. The function all returns everything that must be saved; it is called only after the
-// first Save. The function report is called for each new error of saving, and with nil when saving works again.
-// The Keeper's goroutine calls both functions.
+// Start starts a Keeper of a journal. If journal is nil, failed must be the error of Open, and the Keeper tries
+// to open the journal again. The function all must return every object to be saved; it is called only after the
+// first Save. The function report is called with each new error of saving, and with nil when saving works
+// again. The Keeper's goroutine calls both functions.
 func Start(options Options, journal *Journal, failed error, all func() []store.Saved, report func(error)) *Keeper {
 	k := &Keeper{
 		options: options, journal: journal, all: all, report: report, retry: firstRetry,
@@ -81,9 +82,9 @@ func (k *Keeper) Failing() bool { return k.failing.Load() }
 // Size returns the length of the journal in bytes after the last successful write.
 func (k *Keeper) Size() int64 { return k.size.Load() }
 
-// Close writes the pending changes, unlocks the folder and stops the Keeper. It returns nil after that, even if
-// the write failed. If this takes longer than the time patience, it returns errSlow, and the write continues in
-// the background.
+// Close writes the pending changes, unlocks the folder and stops the Keeper. Then it returns nil, even if the
+// write failed. If all this takes longer than the parameter patience, Close returns errSlow, and the work
+// continues in the background.
 func (k *Keeper) Close(patience time.Duration) error {
 	close(k.stop)
 	select {
@@ -94,8 +95,8 @@ func (k *Keeper) Close(patience time.Duration) error {
 	}
 }
 
-// run writes whenever Save is called. After a failure, it waits for the time k.retry before it writes again,
-// and doubles k.retry up to lastRetry. It returns after Close is called. failed is the error of opening the
+// run writes the pending changes whenever Save is called, until Close is called. After a failed write, it waits
+// for the time k.retry, and doubles k.retry up to lastRetry. The parameter failed is the error of opening the
 // journal, or nil; run reports it first.
 func (k *Keeper) run(failed error) {
 	defer close(k.done)
@@ -123,7 +124,7 @@ func (k *Keeper) run(failed error) {
 	}
 }
 
-// write writes the pending changes. It returns false if that fails; then they are still pending. Before the
+// write writes the pending changes. If that fails, it returns false, and the changes stay pending. Before the
 // first Save it writes nothing, and returns false if the journal could not be opened.
 func (k *Keeper) write() bool {
 	k.mu.Lock()

@@ -15,9 +15,9 @@ type readLine struct {
 	sound  bool  // false if the line is damaged or too long
 }
 
-// linesOf returns all lines in their order. It leaves out a last line without a line break, because writing
-// that line was interrupted. The lines are decoded on all cores, a piece of the journal on each. If the
-// decoding panics, the iterator panics with the same value.
+// linesOf returns an iterator over the lines of a journal, in their order. It leaves out a last line without a
+// line break, because the write of that line was interrupted. The lines are decoded on all cores, each of which
+// gets a piece of the journal. If the decoding panics, the iterator panics with the same value.
 func linesOf(in io.Reader) iter.Seq[readLine] {
 	return func(yield func(readLine) bool) {
 		buffered := bufio.NewReaderSize(in, 1<<16)

@@ -30,9 +30,9 @@ type reading struct {
 	broken  int     // number of damaged lines after the last commit
 }
 
-// all reads the whole journal and returns its content. end is the offset after the last commit. If lines before
-// that commit are damaged, the content has a Problem, and the objects of the other lines. If the journal cannot
-// be used, the content has only a Problem, and end is 0.
+// all reads the whole journal from in. It returns the content, and the offset after the last commit (the line
+// that ends a change). If lines before that offset are damaged, the content has a Problem, and the objects of
+// the other lines. If the journal cannot be used at all, the content has only a Problem, and end is 0.
 func (r *reading) all(in io.Reader) (content Content, end int64) {
 	next, stop := iter.Pull(linesOf(in))
 	defer stop()
@@ -69,10 +69,10 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 	return content, end
 }
 
-// take handles one line of the journal, with a size of length bytes. It adds an object to r.staged. At a commit
-// it moves the objects of r.staged to r.saved, and removes those without a path from r.saved. If the Checked
-// objects would have more than Options.MaxBytes in total, it leaves out the Checked of this object. It returns
-// false for any other line, and for an invalid path.
+// take adds the object in a line of the journal to r.staged. length is the size of the line in bytes. At a
+// commit, it moves the objects in r.staged to r.saved, and removes from r.saved those that are no longer
+// served. If the Checked objects would have more than Options.MaxBytes in total, take leaves out the Checked of
+// this object. It returns false if the line is neither an object nor a commit, or has an invalid path.
 func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:

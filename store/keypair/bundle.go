@@ -20,9 +20,9 @@ type Bundle struct {
 	certificates []*x509.Certificate
 }
 
-// ReadBundle parses CA certificates in PEM. It returns a Fault and no Bundle if the text has no certificate in
-// PEM, or more than maxAuthorities. It also returns a Fault if a certificate cannot be parsed or is cut off,
-// because Envoy would reject it.
+// ReadBundle parses the CA certificates in a PEM text. It returns a Fault and no Bundle if the text has no
+// certificate, or more than maxAuthorities. It also returns a Fault if a certificate cannot be parsed or is cut
+// off, because Envoy would reject such a text.
 func ReadBundle(text []byte) (*Bundle, *Fault) {
 	const hint = "write the CA certificates in PEM"
 	bundle, begun := &Bundle{}, bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))

@@ -155,8 +155,8 @@ func parseKey(der []byte) crypto.Signer {
 	return nil
 }
 
-// judge returns a Fault if the kind or size of a key is not supported, or if the key does not belong to the
-// certificate. It returns nil otherwise.
+// judge returns a Fault if the kind or size of a private key is not supported, or if the key does not belong to
+// the certificate leaf. It returns nil if Envoy can use the two together.
 func judge(key crypto.Signer, leaf *x509.Certificate) *Fault {
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
@@ -188,7 +188,8 @@ func (p *Pair) CertificatePEM() []byte {
 	return out.Bytes()
 }
 
-// KeyPEM returns the private key as PEM. The text has no key if the function Leaf returned the pair.
+// KeyPEM returns the private key as PEM. If the function Leaf made the pair, there is no key, and the PEM block
+// is empty.
 func (p *Pair) KeyPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: p.key})
 }

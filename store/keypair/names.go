@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Covers reports whether one of names matches host. The argument names is a result of Pair.Names. A name
-// matches if it is equal, or is a wildcard in place of the host's first label (RFC 9525, section 6.3). If host
-// is a wildcard, only the same wildcard matches.
+// Covers reports whether a certificate with the given names (Pair.Names) is valid for host. One of the names
+// must be equal to host, or be a wildcard in place of the first label of host (RFC 9525, section 6.3). If host
+// is a wildcard itself, only the same wildcard counts.
 func Covers(names []string, host string) bool {
 	_, parent, dotted := strings.Cut(host, ".")
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -15,8 +15,8 @@ func Covers(names []string, host string) bool {
 	})
 }
 
-// CoversSome reports whether one of names matches host. If host is a wildcard, it also returns true if a name
-// is below host.
+// CoversSome reports whether a certificate with the given names is valid for host (Covers). If host is a
+// wildcard, it is enough that the certificate is valid for some name below host.
 func CoversSome(names []string, host string) bool {
 	suffix, wild := strings.CutPrefix(host, "*")
 	return Covers(names, host) || wild && slices.ContainsFunc(names, func(name string) bool {

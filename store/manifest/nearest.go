@@ -5,9 +5,9 @@ import "strings"
 // longestMisspelt is the length in bytes up to which Nearest compares a name.
 const longestMisspelt = 60
 
-// Nearest returns the candidate with the smallest Distance to name, ignoring case. A candidate may differ from
-// name in one letter, or in up to a third of the letters of the shorter one. Nearest returns "" if every
-// candidate differs in more letters, or if name is longer than 60 bytes.
+// Nearest returns the candidate that is most similar to name, ignoring case (see Distance). A candidate counts
+// only if it differs from name in one letter, or in at most a third of the letters of the shorter of the two.
+// If none counts, or if name is longer than 60 bytes, Nearest returns "".
 func Nearest(name string, candidates []string) string {
 	if len(name) > longestMisspelt {
 		return ""

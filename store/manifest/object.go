@@ -44,8 +44,8 @@ func CompareKeys(a, b Key) int {
 	return cmp.Compare(a.Name, b.Name)
 }
 
-// Object is one valid object with defaults. It is immutable. It has no file and line, because these change
-// without a change of the object. Store.Locate finds them when a Problem is shown.
+// Object is one valid object with defaults. It is immutable. It has no file and line, because an edit elsewhere
+// in the file changes these without changing the object. Store.Locate adds them when a Problem is shown.
 type Object struct {
 	Key Key
 	// Hash is the hash of the object's content after pruning and defaulting. Comments, the order of fields and

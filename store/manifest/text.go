@@ -48,8 +48,8 @@ func (p Problem) Text(color bool) string {
 	return b.String()
 }
 
-// Shorten returns the text, or its first 80 bytes followed by "…" if it is longer, so that a message which quotes
-// it stays readable.
+// Shorten returns text if it has at most 80 bytes. Otherwise it returns about the first 80 bytes, without a
+// part of a character at the end, followed by "…". It is for texts that a message quotes.
 func Shorten(text string) string {
 	const limit = 80
 	if len(text) <= limit {

@@ -17,8 +17,8 @@ func Because[R ~string](reason R, message string) Verdict[R] {
 // Good reports whether the Verdict is success: it has no reason.
 func (v Verdict[R]) Good() bool { return v.Reason == "" }
 
-// And combines two verdicts. The reason is that of v, or that of more if v has none. The message has both
-// texts, joined by a semicolon.
+// And combines two Verdicts. The result has the reason of v, or the reason of the parameter more if v is a
+// success. The message has the messages of both, joined by a semicolon.
 func (v Verdict[R]) And(more Verdict[R]) Verdict[R] {
 	out := Verdict[R]{Reason: cmp.Or(v.Reason, more.Reason), Message: v.Message}
 	switch {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// alternative returns the candidate that the user probably meant by name. It tries the singular and plural, the
-// name with and without "Ref", and then words[name]. The keys of words are wrong names in lower case. It returns
-// "" if no candidate fits.
+// alternative returns the candidate that the user probably meant by a wrong field name or value, the parameter
+// name. First it looks for a candidate that differs from name only by an ending s, es, Ref or Refs; case does
+// not matter. Then it looks for a candidate among words[name]. The keys of the map words are in lower case. It
+// returns "" if no candidate fits.
 func alternative(name string, candidates []string, words map[string][]string) string {
 	name = strings.ToLower(name)
 	for _, candidate := range candidates {

@@ -12,8 +12,8 @@ import (
 // ownPrefix is the prefix of the annotations that only gatefold reads.
 const ownPrefix = "gatefold.io"
 
-// annotationsOf returns the annotations with ownPrefix that objects of a kind can have. It returns nil for a
-// kind without such annotations.
+// annotationsOf returns the annotations of gatefold (with the prefix gatefold.io/) that objects of a kind can
+// have. It returns nil if objects of the kind can have none.
 func annotationsOf(kind string) []string {
 	switch kind {
 	case "Gateway":
@@ -24,8 +24,8 @@ func annotationsOf(kind string) []string {
 	return nil
 }
 
-// kindWithAnnotation returns the kind whose objects can have an annotation of gatefold. name is the whole name,
-// with ownPrefix. It returns "" if no kind can have the annotation.
+// kindWithAnnotation returns the kind whose objects can have an annotation of gatefold. The parameter name is
+// the whole name of the annotation, such as gatefold.io/x. The result is "" if no kind can have the annotation.
 func kindWithAnnotation(name string) string {
 	for _, kind := range []string{"Gateway", "Namespace"} {
 		if slices.Contains(annotationsOf(kind), name) {
@@ -35,9 +35,9 @@ func kindWithAnnotation(name string) string {
 	return ""
 }
 
-// ownAnnotations reports annotations that look like gatefold's (see seemsOwn) and that the kind does not have.
-// Otherwise nobody would notice that a misspelt annotation has no effect. It also reports known annotations
-// without a value, and labels with the name of an annotation.
+// ownAnnotations reports unknown annotations of an object that the user probably meant for gatefold (see
+// seemsOwn). A misspelt annotation has no effect, and without this finding the user would not notice. It also
+// reports annotations of gatefold without a value, and labels that have the name of an annotation of gatefold.
 func (m *mistakes) ownAnnotations(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	known := annotationsOf(m.kind)
@@ -55,8 +55,9 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 	}
 }
 
-// seemsOwn reports whether an annotation has gatefold's prefix or a similar one. It also returns true if the
-// annotation has no prefix, and the kind has an annotation with this name.
+// seemsOwn reports whether the user probably meant an annotation for gatefold. The parameter name is the name
+// of the annotation. The result is true if its prefix is gatefold.io or similar. It is also true if name has no
+// prefix, and gatefold.io/ followed by name is an annotation that the object's kind can have.
 func (m *mistakes) seemsOwn(name string) bool {
 	prefix, _, prefixed := strings.Cut(strings.ToLower(name), "/")
 	rest, begins := strings.CutPrefix(prefix, "gatefold")
@@ -69,8 +70,9 @@ func (m *mistakes) seemsOwn(name string) bool {
 	return slices.Contains(annotationsOf(m.kind), ownPrefix+"/"+prefix)
 }
 
-// annotationHint returns the hint for an unknown annotation. It names a similar annotation. If there is none, it
-// names the kind that can have this annotation, or all annotations that this kind can have.
+// annotationHint returns the hint for an unknown annotation. If the object's kind can have an annotation with a
+// similar name, the hint asks "did you mean …?". Otherwise the hint names the kind that can have the
+// annotation. If no kind can, the hint lists the gatefold annotations of the object's kind.
 func (m *mistakes) annotationHint(name string) string {
 	local := strings.ToLower(name)
 	if _, after, prefixed := strings.Cut(local, "/"); prefixed {

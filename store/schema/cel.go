@@ -31,9 +31,10 @@ type rule struct {
 	field   string                        // the field below the node that the rule is about; "" for the node
 }
 
-// program returns the compiled CEL program of r. For a small object (isSmall) it is the program without a cost
-// limit, if r has one. Otherwise it is the program that stops at the limit. program panics if the rule does not
-// compile, because that is a bug in gatefold.
+// program returns the compiled CEL program of r. If small is true, the object is small (see isSmall), and
+// program prefers r.plain, which has no cost limit. If small is false or r.plain is nil, the result is the
+// program that stops at the cost limit. program panics if the rule does not compile, because that is a bug in
+// gatefold.
 func (r rule) program(small bool) celgo.Program {
 	if small && r.plain != nil {
 		return r.plain
@@ -43,9 +44,10 @@ func (r rule) program(small bool) celgo.Program {
 	return program
 }
 
-// setRules sets n.rules and n.self for the schema s. If root is true, s is the schema of a whole object, and its
-// rules can also read apiVersion, kind and metadata. The rules are compiled at their first use: most folders use
-// few rules of a kind, and compiling all of them takes longer than checking a hundred objects.
+// setRules gives the node n the CEL rules of the schema s: n.rules returns the rules, and n.self is the schema
+// of the variable self. If s has no rules, both stay nil. If root is true, s is the schema of a whole object,
+// and the rules can also read apiVersion, kind and metadata. The rules are compiled at their first use, because
+// most folders use few rules of a kind.
 func (c *compiler) setRules(n *node, s *structural.Structural, root bool) {
 	if len(s.XValidations) == 0 {
 		return
@@ -59,8 +61,9 @@ func (c *compiler) setRules(n *node, s *structural.Structural, root bool) {
 	n.self = memoize(&model.Structural{Structural: s})
 }
 
-// sharedRules returns a function that returns the rules of the schema s. If an earlier scalar has the same type
-// and the same rules as the scalar s, it returns the function of that scalar. So these rules are compiled once.
+// sharedRules returns a function that returns the compiled CEL rules of the schema s. If s is a scalar, all
+// scalars with the same type and the same rules get the same function, so that these rules are compiled only
+// once.
 func (c *compiler) sharedRules(s *structural.Structural) func() []rule {
 	compile := sync.OnceValue(func() []rule { return rulesOf(s, false) })
 	if s.Items != nil || s.Properties != nil || s.AdditionalProperties != nil {
@@ -77,9 +80,10 @@ func (c *compiler) sharedRules(s *structural.Structural) func() []rule {
 	return c.scalars[key]
 }
 
-// rulesOf compiles the rules of the schema s. root is true if s is the schema of a whole object. rulesOf leaves
-// out rules about the previous value (oldSelf), because gatefold checks each object as if it were created. It
-// panics if a rule does not compile, because that is a bug in gatefold.
+// rulesOf returns the compiled CEL rules of the schema s. The parameter root is true if s is the schema of a
+// whole object. rulesOf leaves out rules about the previous value (oldSelf), because gatefold checks each
+// object as if the object were created. It panics if a rule does not compile, because that is a bug in
+// gatefold.
 func rulesOf(s *structural.Structural, root bool) (rules []rule) {
 	env := ruleEnv(s, root)
 	plain := sync.OnceValues(func() (*celgo.Env, error) { return plainEnv(env) })
@@ -104,8 +108,9 @@ func rulesOf(s *structural.Structural, root bool) (rules []rule) {
 	return rules
 }
 
-// compile compiles the rules of the schema s with the API server's library. The programs count their cost, and
-// stop at the API server's limit for one rule. root is true if s is the schema of a whole object.
+// compile compiles the CEL rules of the schema s with the API server's library. The resulting programs count
+// their cost, and stop at the API server's limit for one rule. The parameter root is true if s is the schema of
+// a whole object. The parameter envs provides the CEL environment for each rule.
 func compile(s *structural.Structural, root bool, envs cel.EnvLoader) ([]cel.CompilationResult, error) {
 	return cel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit,
 		environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), envs)
@@ -120,8 +125,8 @@ func violation(rule apiextensionsv1.ValidationRule) string {
 	return "against the rule " + strings.TrimSpace(rule.Rule)
 }
 
-// fieldBelow returns the path, from the schema s, of the field that a rule names in fieldPath. It returns "" if
-// the rule has no fieldPath: then the rule is about s itself.
+// fieldBelow returns the path of the field that a CEL rule names in its fieldPath. The path begins below the
+// schema s. The result is "" if the rule has no fieldPath: then the rule is about the value of s itself.
 func fieldBelow(s *structural.Structural, rule apiextensionsv1.ValidationRule) string {
 	if rule.FieldPath == "" {
 		return ""
@@ -131,8 +136,8 @@ func fieldBelow(s *structural.Structural, rule apiextensionsv1.ValidationRule) s
 	return path.String()
 }
 
-// memoized is a schema whose properties, items and additional properties are made only once. Other schemas of
-// the library make them again at each call.
+// memoized is a schema of the Kubernetes library that makes the schemas of its properties, items and additional
+// properties only once. Without this, the library makes them again at each call.
 type memoized struct {
 	common.Schema
 	properties map[string]common.Schema
@@ -151,7 +156,8 @@ func (m *memoized) Items() common.Schema                      { return m.items }
 func (m *memoized) AdditionalProperties() common.SchemaOrBool { return m.additional }
 func (m *memoizedValues) Schema() common.Schema               { return m.schema }
 
-// memoize returns the schema as a memoized, in which all schemas inside it are memoized too.
+// memoize returns a copy of the schema s that makes the schemas inside it only once (see memoized), at all
+// depths.
 func memoize(s common.Schema) common.Schema {
 	m := &memoized{Schema: s, properties: s.Properties()}
 	for name, property := range m.properties {
@@ -184,8 +190,9 @@ type ruleRun struct {
 	budget int64 // the cost that the rules may still have, in units of the API server
 }
 
-// walk checks v, whose schema is n. It runs the rules of n on v, and the rules of the schemas in n on the values
-// in v. It stops when the budget is used up.
+// walk runs the CEL rules of the schema n on the value v, and the rules of the schemas inside n on the values
+// inside v. It records a finding for each violated rule. It does nothing if v is nil, and stops when the cost
+// budget of the object is used up.
 func (r *ruleRun) walk(n *node, v any) {
 	if !n.ruled || v == nil || r.budget < 0 {
 		return
@@ -212,9 +219,10 @@ func (r *ruleRun) walk(n *node, v any) {
 	}
 }
 
-// ruledNames returns, sorted, the names whose values walk must visit. For a map they are all keys of object.
-// Otherwise they are the fields whose schema has rules, even if object does not set them. The fixed order makes
-// the budget always end at the same rule.
+// ruledNames returns the sorted names whose values walk must visit, because their schemas have CEL rules. If
+// the schema n is a map, the names are all keys of the parameter object. Otherwise they are the fields of n
+// with rules, even if object does not set these fields. The order is fixed, so that the cost budget always ends
+// at the same rule.
 func (n *node) ruledNames(object map[string]any) []string {
 	if n.values != nil && n.values.ruled {
 		return slices.Sorted(maps.Keys(object))
@@ -222,8 +230,8 @@ func (n *node) ruledNames(object map[string]any) []string {
 	return n.ruledFields
 }
 
-// run evaluates the rules of one node on v, and records the rules that v violates. If the budget is used up, it
-// records that the object is too large.
+// run evaluates the CEL rules of the schema n on the value v, and records a finding for each violated rule. If
+// the cost budget of the object is used up, run records the finding that the object is too large, and stops.
 func (r *ruleRun) run(n *node, v any) {
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules() {
@@ -241,7 +249,8 @@ func (r *ruleRun) run(n *node, v any) {
 	}
 }
 
-// violated records that the value at the current path violates a rule, with the given message and hint.
+// violated records the finding that the value at the current path violates a rule. If the rule names a field
+// (rule.field), the finding is about that field of the value.
 func (r *ruleRun) violated(rule rule, message, hint string) {
 	field := r.trail.text()
 	if rule.field != "" {

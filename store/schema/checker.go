@@ -6,24 +6,27 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// checker is the compiled schema of one version of one kind.
+// checker checks objects of one version of one kind against the compiled schema of this version.
 type checker struct {
 	root       *node
 	deprecated string // the message of the warning; "" if the version is not deprecated
 	secret     bool   // the kind is Secret: no finding may show a value
 
-	// more has the checks of a kind of Kubernetes that its Go type cannot express. It runs only without
-	// blocking findings, so that types and required fields are valid.
+	// more has the checks of a Kubernetes kind, such as Service, that the Go type of the kind cannot express.
+	// more runs only if there is no blocking finding (see blocks), so that types and required fields are valid.
+	// It is nil for other kinds.
 	more func(*mistakes, map[string]any)
 
 	kind     string
 	unserved *notServed
 
-	// places returns a map from the name of a field to the paths of the objects that can have the field.
+	// places returns, for the name of each field in the schema, the paths of the objects that can have the
+	// field.
 	places func() map[string][]string
 }
 
-// finish completes the checker of a kind. It adds the fields of all kinds: apiVersion, kind and metadata.
+// finish completes the checker of the kind k. It adds the fields that objects of all kinds have: apiVersion,
+// kind and metadata.
 func (c *checker) finish(k *kind) {
 	c.kind, c.unserved = k.Kind, k.unserved
 	c.root.add("apiVersion", &node{typ: "string"})
@@ -37,8 +40,9 @@ func (c *checker) finish(k *kind) {
 	})
 }
 
-// run checks one object, and changes it as Set.Check does. It returns the findings unsorted. If obeyed is true,
-// it does not run the CEL rules, because the object passed them before.
+// run checks one object, and prunes and defaults the object as Set.Check does. It returns the findings
+// unsorted. If the parameter obeyed is true, the object passed its CEL rules before, and run skips the CEL
+// rules.
 func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 	dropSilently(object)
 	m := &mistakes{checker: c, trail: make(trail, 0, 16)}

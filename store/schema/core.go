@@ -60,8 +60,8 @@ func configMapChecker() *checker {
 	return c
 }
 
-// authorityRules reports CA certificates that cannot be read. text is the value of ca.crt, which is in the
-// given field. An empty text is no mistake.
+// authorityRules reports CA certificates that cannot be read. The parameter text is the value of ca.crt, and
+// field is the field that contains ca.crt, such as data. An empty text is not a mistake.
 func authorityRules(m *mistakes, field string, text []byte) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return
@@ -119,8 +119,8 @@ func secretRules(m *mistakes, object map[string]any) {
 	}
 }
 
-// decoded returns the decoded value of a key in data. It returns nil if there is no such key. The base64 is
-// already validated.
+// decoded returns the decoded value of a key in the field data of a Secret. It returns nil if data does not
+// have the key. The value must be valid base64.
 func decoded(object map[string]any, key keypair.Part) []byte {
 	text, _ := entries(object, "data")[string(key)].(string)
 	content, _ := base64.StdEncoding.DecodeString(text)
@@ -166,7 +166,8 @@ func endpointAddresses(m *mistakes, object map[string]any) {
 	}
 }
 
-// isAddress reports whether a text is an address of an addressType.
+// isAddress reports whether a text is an address of the given addressType (the parameter kind: IPv4, IPv6 or
+// FQDN).
 func isAddress(text, kind string) bool {
 	if kind == string(discoveryv1.AddressTypeFQDN) {
 		return len(validation.IsDNS1123Subdomain(text)) == 0

@@ -36,8 +36,8 @@ func readCRD(file string) map[string]version {
 	return versions
 }
 
-// internalSchema returns a copy of the schema of a version, in the form that can be compiled. It leaves out
-// status, because files do not have it and its rules take time to compile.
+// internalSchema returns a copy of the schema of a CRD version, in the API server's internal type, which can be
+// compiled. The copy has no status: files do not set status, and its rules would take time to compile.
 func internalSchema(v version) *apiextensions.JSONSchemaProps {
 	internal := &apiextensions.JSONSchemaProps{}
 	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, internal, nil)
@@ -46,8 +46,8 @@ func internalSchema(v version) *apiextensions.JSONSchemaProps {
 	return internal
 }
 
-// compileVersion returns the checker of a version of a CRD. If patch is not nil, it changes the schema before
-// the schema is compiled.
+// compileVersion returns the checker for one version of a CRD. If the function patch is not nil, it edits the
+// schema before the schema is compiled.
 func compileVersion(v version, patch func(*apiextensions.JSONSchemaProps)) *checker {
 	internal := internalSchema(v)
 	if patch != nil {
@@ -72,7 +72,8 @@ func deprecation(v version) string {
 	return "the version " + v.Name + " is deprecated"
 }
 
-// must panics if err is not nil. It is used for embedded files, in which an error is a bug in gatefold.
+// must panics if err is not nil. It is only for embedded files, in which an error is a bug in gatefold. The
+// parameter what names the file or the part of the schema for the panic message.
 func must(err error, what string) {
 	if err != nil {
 		panic(fmt.Errorf("embedded schema %s: %w", what, err))

@@ -9,13 +9,13 @@ import (
 // describedFile has the descriptions of fields whose schema is a Go type of Kubernetes.
 const describedFile = "described.yaml"
 
-// notUsed is the description of a field that describedFile does not have.
+// notUsed is the description of a field for which described.yaml has no description.
 const notUsed = "Kubernetes has the field. gatefold takes it, and does not use it."
 
-// described adds descriptions to out, the JSON Schema of the kind. It sets fixed texts for apiVersion and kind.
-// It fills in missing descriptions of metadata and its fields. If the schema comes from a Go type and not from a
-// CRD, it fills in those of all fields. Missing descriptions come from described.yaml; a field that is not there
-// gets notUsed.
+// described adds the missing descriptions to the parameter out, the JSON Schema of the kind k. The fields
+// apiVersion and kind get fixed texts. The fields of metadata get the texts of described.yaml, or notUsed if
+// the file has none for a field. For a kind of Kubernetes, which has no CRD with descriptions, all other fields
+// get them, too.
 func (k *kind) described(out JSONSchema) {
 	text, err := crds.ReadFile(describedFile)
 	must(err, describedFile)
@@ -35,8 +35,9 @@ func (k *kind) described(out JSONSchema) {
 	}
 }
 
-// describe adds a description to each field in s, at any depth, that has none. words has the descriptions by the
-// path of the field; a field that is not there gets notUsed. path is the path of s, "" for a whole object.
+// describe adds a description to each field in s, at any depth, that has no description. The map words has the
+// descriptions by the path of the field. A field whose path is not in words gets notUsed. The parameter path is
+// the path of s; it is "" for a whole object.
 func (s JSONSchema) describe(path string, words map[string]string) {
 	fields, _ := s["properties"].(JSONSchema)
 	for name, field := range fields {

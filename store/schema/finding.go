@@ -34,14 +34,15 @@ const (
 	DeprecatedVersion = "DeprecatedVersion" // the version works, and will be removed
 )
 
-// OfKey reports whether the finding is about the name of the field, and not about its value.
+// OfKey reports whether the finding is about a field that must not be there, and not about the value of the
+// field. A position in the file is then that of the field's name.
 func (f Finding) OfKey() bool {
 	return f.Code == UnknownField || f.Code == NotServed && strings.HasPrefix(f.Message, fieldNotServed)
 }
 
-// blocks reports whether a finding with this code prevents the CEL rules of the object, and checker.more, from
-// running. The API server does the same, because the rules may need the invalid fields. NotServed also blocks,
-// so that no rule reports the same field again.
+// blocks reports whether a finding with this code stops further checks of the object: its CEL rules and
+// checker.more do not run. The API server does the same, because the rules may need the invalid fields.
+// NotServed also stops further checks, so that no rule reports the same field again.
 func blocks(code string) bool {
 	switch code {
 	case NotServed, RequiredField, NotAllowedValue, WrongType, TooLong, TooMany:

@@ -25,8 +25,8 @@ func Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// openProgram opens the file of the running program. On Linux this is the right file even if an upgrade
-// replaced it. It returns an error if the file cannot be opened.
+// openProgram opens the file of the running program. On Linux, it opens the running program even if an upgrade
+// has replaced the file on disk. It returns an error if the file cannot be opened.
 func openProgram() (*os.File, error) {
 	if runtime.GOOS == "linux" {
 		return os.Open("/proc/self/exe")

@@ -14,9 +14,10 @@ import (
 // JSONSchema is a JSON Schema, draft 7, for editors.
 type JSONSchema map[string]any
 
-// JSONSchema returns the schema of an object whose kind is in kinds, or of any kind if kinds is empty. Objects
-// of other kinds are also valid, because a folder may have objects that gatefold does not read. The schema has
-// types, values and required fields. CEL rules are only in its descriptions.
+// JSONSchema returns one JSON Schema for objects of the given kinds, or for all kinds that gatefold reads if
+// kinds is empty. The schema has types, allowed values and required fields, and rejects unknown fields. CEL
+// rules are only in its descriptions. Objects of all other kinds are valid, because a folder may have objects
+// that gatefold does not read.
 func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 	definitions, cases, versions, names := JSONSchema{}, []any{}, map[string]bool{}, map[string]bool{}
 	for _, gk := range slices.SortedFunc(maps.Keys(s.kinds), compareGroupKinds) {
@@ -53,7 +54,7 @@ func (s *Set) JSONSchema(kinds ...schema.GroupKind) JSONSchema {
 
 func compareGroupKinds(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) }
 
-// suggested returns a schema that accepts any text. Editors suggest the keys of the map texts.
+// suggested returns a JSON Schema that accepts any string. Editors suggest the keys of the map texts.
 func suggested(texts map[string]bool) JSONSchema {
 	var all []any
 	for _, text := range slices.Sorted(maps.Keys(texts)) {
@@ -96,8 +97,9 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 	return out
 }
 
-// instead returns the hint for a field or value that gatefold does not serve: what to write instead. It is the
-// hint in notServedFile for this path, or the text otherwise if the file has none.
+// instead returns what the user should do about a field or value that gatefold does not serve. The parameter
+// path is the path of the field. The result is the hint in notserved.yaml for this path, or the parameter
+// otherwise if the file has no hint.
 func (k *kind) instead(path, otherwise string) string {
 	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
 		return hint
@@ -114,7 +116,8 @@ func appendNew(list any, name string) []any {
 	return append(all, name)
 }
 
-// jsonMetadata returns the schema of metadata, with the annotations and labels that gatefold reads.
+// jsonMetadata returns the JSON Schema of metadata for objects of the kind k. The schema describes the
+// annotations and labels that gatefold reads on the kind.
 func (k *kind) jsonMetadata() JSONSchema {
 	out := jsonOfNode(metadataNode(k.GroupKind))
 	fields := out["properties"].(JSONSchema)
@@ -147,7 +150,8 @@ func (s JSONSchema) say(sentence string) {
 	s["description"] = sentence
 }
 
-// find returns the schema at a path such as spec, rules[], name. It returns nil if there is none.
+// find returns the JSON Schema of the field at a path inside s, or nil if s has no such field. Each element of
+// path is the name of a field. An element that ends with [] stands for the items of the list in that field.
 func (s JSONSchema) find(path []string) JSONSchema {
 	for _, name := range path {
 		plain := strings.TrimRight(name, "[]")
@@ -164,8 +168,9 @@ func (s JSONSchema) find(path []string) JSONSchema {
 	return s
 }
 
-// forbid makes the schema reject the field at a path. why becomes the description of the field and the error
-// message. forbid does nothing if the schema does not have the parent of the field.
+// forbid makes the JSON Schema s reject the field at a path. The parameter why says why: editors show it as the
+// description of the field and as the error message. If s does not have the parent of the field, forbid does
+// nothing.
 func (s JSONSchema) forbid(path []string, why string) {
 	parent := s.find(path[:len(path)-1])
 	if parent == nil {
@@ -179,7 +184,8 @@ func (s JSONSchema) forbid(path []string, why string) {
 	}
 }
 
-// jsonOfProps returns the JSON Schema of the schema of a CRD. It rejects unknown fields.
+// jsonOfProps converts the schema of a CRD into JSON Schema. The result rejects unknown fields, unless the CRD
+// keeps them.
 func jsonOfProps(p *apiextensions.JSONSchemaProps) JSONSchema {
 	out := jsonOfRules(p)
 	if p.Description != "" {

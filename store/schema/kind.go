@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kind is a kind of objects that gatefold reads, with its scope, versions and schema. crdKinds and coreKinds
-// repeat the scope and the versions of the CRDs, so that they are known without reading the CRDs. A test
-// compares them with the CRDs.
+// kind is a kind of objects that gatefold reads, with its scope (namespaced or not), versions and schema.
+// crdKinds and coreKinds list the scope and versions in Go, so that gatefold need not read the CRDs for them. A
+// test compares the lists with the CRDs.
 type kind struct {
 	schema.GroupKind
 	namespaced bool
@@ -25,8 +25,8 @@ type kind struct {
 	checks   map[string]func() *checker // by version; each is compiled on its first call
 }
 
-// prepare sets k.checks: for each version, a function that returns its checker. The function compiles the schema
-// on its first call, so prepare itself is fast.
+// prepare sets k.checks: for each version of the kind, a function that returns the checker of this version. The
+// schema is compiled on the first call of this function, so that prepare itself is fast.
 func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
 	for _, name := range k.versions {

@@ -32,8 +32,9 @@ func metadataNode(gk schema.GroupKind) *node {
 	return n
 }
 
-// worded returns a function that runs a check of Kubernetes on a text. The function returns the first error as
-// a sentence, without the regular expression at its end. If the check passes, the function returns "".
+// worded returns a function that runs a Kubernetes check on a text. This function returns "" if the check
+// passes. Otherwise it returns the first error of the check as a sentence, without the regular expression at
+// the error's end.
 func worded(check func(string) []string) func(string) string {
 	return func(s string) string {
 		wrong := check(s)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// mistakes collects the findings about one object. The trail is the path of the value that is being checked. add
-// reports a finding at that path, addAt at another path.
+// mistakes collects the findings about one object. The embedded trail is the path of the value that is being
+// checked. The method add reports a finding at this path, and addAt reports a finding at another path.
 type mistakes struct {
 	*checker
 	trail
@@ -14,8 +14,8 @@ type mistakes struct {
 	blocked bool // a finding prevents the CEL rules from running
 }
 
-// maxFindings is the maximum number of findings of one object. In an object for another program all fields may
-// be unknown.
+// maxFindings is the maximum number of findings about one object. It is needed because all fields of an object
+// may be unknown, for example if the object is for another program.
 const maxFindings = 200
 
 // add records a finding at the path of the value that is being checked.
@@ -23,8 +23,8 @@ func (m *mistakes) add(code, message, hint string) {
 	m.addAt(code, m.trail.text(), message, hint)
 }
 
-// addAt records a finding at the path field. After maxFindings findings it records no more. If the code blocks
-// (see blocks), the CEL rules of the object do not run.
+// addAt records a finding about the field at the path field. It ignores the finding if the object has
+// maxFindings findings already. If the code blocks (see blocks), the CEL rules of the object do not run.
 func (m *mistakes) addAt(code, field, message, hint string) {
 	m.blocked = m.blocked || blocks(code)
 	if len(m.found) < maxFindings {
@@ -32,16 +32,17 @@ func (m *mistakes) addAt(code, field, message, hint string) {
 	}
 }
 
-// hides reports whether the value at the current path must not be shown. That is so for a value of a Secret,
-// and for the users and keys of a policy.
+// hides reports whether messages must not show the value at the current path, because it may be confidential.
+// The result is true for all values in a Secret, and for values below the fields basicAuth and apiKeyAuth of a
+// policy.
 func (m *mistakes) hides() bool {
 	return m.secret || slices.ContainsFunc(m.trail, func(at step) bool {
 		return at.index == aField && (at.name == "basicAuth" || at.name == "apiKeyAuth")
 	})
 }
 
-// quoted returns the value v for a message: a blank, and then v, in quotes if it is a string. It returns "" if
-// the value must not be shown (see hides).
+// quoted returns a text for the end of a message: a blank and the value v, in quotes if v is a string. It
+// returns "" if messages must not show the value at the current path (see hides).
 func (m *mistakes) quoted(v any) string {
 	if m.hides() {
 		return ""
@@ -52,8 +53,9 @@ func (m *mistakes) quoted(v any) string {
 	return fmt.Sprintf(" %v", v)
 }
 
-// unknown reports a field that the schema n of its object does not have. If there are maxFindings findings
-// already, it does nothing.
+// unknown reports a field (name) of the current object that is not in n, the schema of this object. The code of
+// the finding is NotServed if kgateway has the field, otherwise UnknownField with a suggestion. If the object
+// has maxFindings findings already, unknown does nothing.
 func (m *mistakes) unknown(n *node, name string) {
 	if len(m.found) >= maxFindings {
 		return // finding a suggestion takes time
@@ -67,7 +69,8 @@ func (m *mistakes) unknown(n *node, name string) {
 	m.add(UnknownField, "unknown field "+shown(name), hint)
 }
 
-// missing reports that an object does not have the required field of n with the given name.
+// missing reports that the current object does not have a required field. The parameter n is the schema of the
+// object, and name is the name of the field.
 func (m *mistakes) missing(n *node, name string) {
 	m.intoField(name)
 	hint := ""

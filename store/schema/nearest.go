@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// nearest returns the hint for the unknown field name. path is the path of the field, and siblings are the
-// fields that its object can have. The hint names a sibling with a similar name or the same meaning, or else the
-// objects of the kind that can have the field (places), or else all siblings. It is "" if nothing fits, or if it
-// would list more than 12 siblings.
+// nearest returns the hint for an unknown field. The parameter siblings has the fields that the object can
+// have, and path is the path of the unknown field. The hint names a sibling with a similar name or the same
+// meaning, or the objects that can have a field with this name (places), or else lists all siblings. It is ""
+// if nothing fits, or if it would list more than 12 siblings.
 func nearest(name string, siblings map[string]*node, places map[string][]string, path []step) string {
 	names := slices.Sorted(maps.Keys(siblings))
 	like := manifest.Nearest(name, names)
@@ -33,8 +33,8 @@ func nearest(name string, siblings map[string]*node, places map[string][]string,
 	return "the fields here are " + strings.Join(names, ", ")
 }
 
-// didYouMean returns a hint with the candidate that name probably means. The candidate has similar letters, or
-// else the same meaning. It returns "" if there is no such candidate.
+// didYouMean returns a hint with the candidate that the user probably meant by a wrong value (name). It chooses
+// a candidate that is spelled similarly, or else one with the same meaning. It returns "" if no candidate fits.
 func didYouMean(name string, candidates []string) string {
 	like := manifest.Nearest(name, candidates)
 	if like == "" {
@@ -62,9 +62,9 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns the two places that are closest to the path here, or fewer if there are not two. A place
-// is closer if it has more leading field names in common with here. Of two places with equally many, the shorter
-// one is closer. Paths have no indexes (see pattern).
+// closestPlaces returns at most two of the paths in places: those closest to the path here. A path is closer if
+// it has more leading field names in common with here. If two paths have equally many, the shorter path is
+// closer. The paths have no indexes (see pattern).
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {
@@ -89,8 +89,9 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces adds to into the fields of n and of the nodes in n. The keys of into are names of fields. The
-// values are the paths of the objects that can have such a field. at is the path of n, "" for a whole object.
+// collectPlaces records where each field name occurs in the schema n. In the map into, the key is the name of a
+// field, and the value is the list of paths of the objects that can have this field. The parameter at is the
+// path of n; it is "" for a whole object.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// node is the schema of one value in a kind, in the form that walk needs. It does not change after
+// node is the compiled schema of one value, such as an object, a field or a list item. It does not change after
 // checker.finish.
 type node struct {
 	typ         string // object, array, string, integer, number, boolean; "" for any type
@@ -48,8 +48,9 @@ type compiler struct {
 	scalars map[string]func() []rule
 }
 
-// node returns the node of a schema, with the nodes in it. root is true if s is the schema of a whole object
-// (see setRules). It returns an error if a pattern cannot be compiled.
+// node compiles the schema s, and all schemas inside s, into a node. The parameter root is true if s is the
+// schema of a whole object (see setRules). node returns an error if a pattern is not a valid regular
+// expression.
 func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	n := &node{
 		typ: s.Type, nullable: s.Nullable, intOrString: s.XIntOrString,
@@ -66,8 +67,8 @@ func (c *compiler) node(s *structural.Structural, root bool) (*node, error) {
 	return n, c.descend(n, s)
 }
 
-// limit sets the checks of the values of n from a schema: limits, and with it regexp, formed and rest. It
-// returns an error if the pattern cannot be compiled.
+// limit copies the limits of values, such as enum, pattern and maxLength, from the schema s to n. It returns an
+// error if the pattern is not a valid regular expression.
 func (n *node) limit(s *structural.Structural) (err error) {
 	if s.ValueValidation == nil {
 		return nil
@@ -99,7 +100,8 @@ func validatorOf(generic structural.Generic, some structural.ValueValidation) va
 	return validation.NewSchemaValidatorFromOpenAPI(part.ToKubeOpenAPI())
 }
 
-// descend adds the nodes of the schemas in s to n. It returns an error if one of them cannot be compiled.
+// descend compiles the schemas inside s (items, properties and the values of a map), and adds them to n. It
+// returns an error if one of these schemas cannot be compiled.
 func (c *compiler) descend(n *node, s *structural.Structural) (err error) {
 	if s.Items != nil {
 		if n.items, err = c.node(s.Items, false); err != nil {
@@ -138,7 +140,8 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
-// child returns the node of a field, or of the values if n is a map. It returns nil if the field is unknown.
+// child returns the schema of the field name. If n is the schema of a map, the result is the schema of the
+// map's values. child returns nil if n does not have the field.
 func (n *node) child(name string) *node {
 	if field := n.fields[name]; field != nil {
 		return field
@@ -146,7 +149,7 @@ func (n *node) child(name string) *node {
 	return n.values
 }
 
-// at returns the node at a path such as spec.ports[].port. The path must exist.
+// at returns the schema at a path inside n, such as spec.ports[].port. The path must exist in n.
 func (n *node) at(path string) *node {
 	for name := range strings.SplitSeq(path, ".") {
 		name, list := strings.CutSuffix(name, "[]")
@@ -158,7 +161,7 @@ func (n *node) at(path string) *node {
 	return n
 }
 
-// setDefault sets the default of a field of n.
+// setDefault sets the default of the field name. The field must exist in n.
 func (n *node) setDefault(name string, value any) {
 	n.fields[name].def = value
 	n.defaults = append(n.defaults, name)

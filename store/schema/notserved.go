@@ -36,8 +36,9 @@ type KindNotServed struct {
 	Error bool `json:"error"`
 	// Of is the project of the kind. "" means kgateway.
 	Of string `json:"of"`
-	// Targets is true if objects of the kind have targetRefs. Their targets are served without them. Meaning says
-	// what it means for traffic that gatefold ignores an object, if no targets can be read.
+	// Targets is true if objects of the kind are policies with targetRefs. gatefold serves the targets of such
+	// a policy without the policy. Meaning says for users what it means for traffic that gatefold ignores the
+	// object. It is used if the targets of the object cannot be read, or if the kind has none.
 	Targets bool   `json:"targets"`
 	Meaning string `json:"meaning"`
 }
@@ -59,8 +60,9 @@ func (s *Set) KindNotServed(gk schema.GroupKind) (k KindNotServed, ok bool) {
 	return s.unserved[i], true
 }
 
-// notServedField reports a field at the current path that kgateway has and gatefold does not serve. It returns
-// false, and reports nothing, for other fields.
+// notServedField handles the unknown field at the current path. If kgateway has the field and gatefold does not
+// serve it, notServedField reports that, and returns true. For other fields it reports nothing, and returns
+// false. The parameter name is the name of the field.
 func (m *mistakes) notServedField(name string) bool {
 	at := pattern(m.trail)
 	if !slices.Contains(m.unserved.Fields[m.kind], at) {
@@ -71,8 +73,9 @@ func (m *mistakes) notServedField(name string) bool {
 	return true
 }
 
-// notServedValue reports a value at the current path that kgateway has and gatefold does not serve. It returns
-// false, and reports nothing, for other values.
+// notServedValue handles a value at the current path that is not allowed. If kgateway has the value and
+// gatefold does not serve it, notServedValue reports that, and returns true. For other values it reports
+// nothing, and returns false.
 func (m *mistakes) notServedValue(value any) bool {
 	at := pattern(m.trail)
 	if !slices.Contains(m.unserved.Values[m.kind][at], value) {

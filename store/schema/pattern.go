@@ -36,9 +36,9 @@ func patternWords(pattern string) string {
 	return ""
 }
 
-// patternHint returns what to change in s, which does not match a pattern. It finds a few common mistakes, such
-// as a port after a hostname, and returns "" for others. words is the meaning of the pattern (see patternWords),
-// which decides what counts as a mistake.
+// patternHint returns what the user should change in the text s, which does not match a pattern. The parameter
+// words describes the pattern (see patternWords). patternHint knows a few common mistakes, such as a port after
+// a hostname. It returns "" for all other texts.
 func patternHint(s, words string) string {
 	isHost := strings.HasPrefix(words, hostname)
 	switch {

@@ -32,8 +32,8 @@ func isSmall(v any) bool {
 	return fits(v, &left)
 }
 
-// fits subtracts the number of values in v from left. It returns false, and counts no further, when left is
-// negative.
+// fits subtracts the number of JSON values in v from *left. It returns true if *left is still 0 or more. If
+// *left becomes negative, fits stops counting and returns false.
 func fits(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
@@ -55,22 +55,22 @@ func fits(v any, left *int) bool {
 	return *left >= 0
 }
 
-// keptEnv is an EnvLoader that keeps the environment of the last rule.
+// keptEnv is a CEL EnvLoader of the Kubernetes library that also remembers the last environment it loaded.
 type keptEnv struct {
 	cel.EnvLoader
 	env *celgo.Env
 }
 
-// RuleEnv returns and keeps the environment of a rule.
+// RuleEnv loads the CEL environment for a rule, remembers the environment in k.env, and returns it.
 func (k *keptEnv) RuleEnv(set *environment.EnvSet, expression string) *celgo.Env {
 	k.env = k.EnvLoader.RuleEnv(set, expression)
 	return k.env
 }
 
 // ruleEnv returns the CEL environment with which the Kubernetes library compiles the rules of the schema s. The
-// library does not return its environments. So ruleEnv lets the library compile one short rule, and keeps the
-// environment of that rule. It panics if the rule does not compile. root is true if s is the schema of a whole
-// object.
+// library does not return this environment. So ruleEnv lets the library compile one short rule, and remembers
+// the environment of this rule. The parameter root is true if s is the schema of a whole object. ruleEnv panics
+// if the rule does not compile.
 func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	short := *s
 	short.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
@@ -80,8 +80,8 @@ func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	return kept.env
 }
 
-// plainEnv returns an environment with the types and functions of env, but without its options. The options turn
-// the counting of costs on, and no option turns it off.
+// plainEnv returns a CEL environment with the types and functions of env, but without the options of env. These
+// options turn the counting of costs on, and there is no option to turn the counting off.
 func plainEnv(env *celgo.Env) (*celgo.Env, error) {
 	return celgo.NewCustomEnv(
 		celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))
@@ -89,7 +89,7 @@ func plainEnv(env *celgo.Env) (*celgo.Env, error) {
 
 // plainProgram returns a program that runs a compiled CEL rule without counting costs. The function env returns
 // the environment for the program (see plainEnv). The result is nil if this environment cannot run the rule
-// (see usesOptionalOr), or if env or the creation of the program returns an error.
+// (see usesOptionalOr), or if the environment or the program cannot be created.
 func plainProgram(env func() (*celgo.Env, error), rule *celgo.Ast) celgo.Program {
 	if usesOptionalOr(rule) {
 		return nil
@@ -105,7 +105,7 @@ func plainProgram(env func() (*celgo.Env, error), rule *celgo.Ast) celgo.Program
 	return program
 }
 
-// reads reports whether an expression reads the variable name.
+// reads reports whether a compiled CEL expression uses the variable with the given name.
 func reads(expression *celgo.Ast, name string) bool {
 	for _, reference := range expression.NativeRep().ReferenceMap() {
 		if reference.Name == name {

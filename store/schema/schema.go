@@ -84,7 +84,8 @@ func (s *Set) Recheck(gvk schema.GroupVersionKind, object map[string]any) []Find
 	return s.check(gvk, object, true)
 }
 
-// check does the same as Check if obeyed is false, and the same as Recheck if obeyed is true.
+// check checks an object for Check and Recheck. If obeyed is true, the object passed its CEL rules before, and
+// check skips them.
 func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed bool) []Finding {
 	k := s.kinds[gvk.GroupKind()]
 	if k == nil {
@@ -101,7 +102,7 @@ func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed b
 	return found
 }
 
-// unserved returns the finding of a version that the kind does not have.
+// unserved returns the finding for an object whose apiVersion is not a version of its kind.
 func unserved(k *kind, version string) Finding {
 	return Finding{
 		Code:    UnknownVersion,

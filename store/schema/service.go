@@ -56,9 +56,9 @@ func serviceRules(m *mistakes, object map[string]any) {
 	}
 }
 
-// twice reports the port with the index i if an earlier port has the same id, which is a name, or a number and
-// protocol. Otherwise it records the port in first, which has the index of the first port with each id. at is
-// the path of the finding.
+// twice reports the port of a Service at the index i if an earlier port has the same id. An id is the name of a
+// port, or the number and protocol of a port. If no earlier port has the id, twice records the index i in the
+// map first. The parameter at is the path of the finding.
 func twice(m *mistakes, first map[string]int, id, at string, i int) {
 	if earlier, found := first[id]; found {
 		m.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")
@@ -67,8 +67,8 @@ func twice(m *mistakes, first map[string]int, id, at string, i int) {
 	first[id] = i
 }
 
-// targetPort reports an invalid targetPort of a port. If targetPort is missing, 0 or "", it sets targetPort to
-// the port. at is the path of the port.
+// targetPort reports an invalid targetPort of one port of a Service. If targetPort is missing, 0 or "",
+// targetPort gets the number of the port as default. The parameter at is the path of the port.
 func targetPort(m *mistakes, at string, port map[string]any) {
 	switch target := port["targetPort"].(type) {
 	case int64:

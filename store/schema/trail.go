@@ -2,10 +2,10 @@ package schema
 
 import "strconv"
 
-// trail is the path from the root of an object to the value that is checked.
+// trail is the path from the root of an object to the value that is being checked.
 type trail []step
 
-// step is one step of a trail: a field, a key of a map or an index.
+// step is one element of a path: the name of a field, the key of a map, or the index of a list item.
 type step struct {
 	name  string
 	index int // index of an item; aField or aKey for a name
@@ -16,8 +16,9 @@ const (
 	aKey   = -2
 )
 
-// into appends one step with the given name: a field of n, or a key if n is a map. The method out removes the
-// last step.
+// into appends one name to the path. If n, the schema of the current object, has a field with this name, the
+// name is recorded as a field; if n is a map, it is recorded as a key. The method out removes the last element
+// of the path.
 func (t *trail) into(name string, n *node) {
 	if n.fields[name] == nil && n.values != nil {
 		*t = append(*t, step{name, aKey})
@@ -32,7 +33,8 @@ func (t *trail) intoItem(index int) { *t = append(*t, step{index: index}) }
 
 func (t *trail) out() { *t = (*t)[:len(*t)-1] }
 
-// name returns the last field with its indexes, such as weight or hostnames[0].
+// name returns the end of the path: the last field name with the indexes or keys after it, such as weight or
+// hostnames[0].
 func (t trail) name() string {
 	from := len(t) - 1
 	for from > 0 && t[from].index != aField {
@@ -41,7 +43,7 @@ func (t trail) name() string {
 	return t[max(from, 0):].text()
 }
 
-// text returns the trail in the form of Finding.Field.
+// text returns the path as text, in the form of Finding.Field.
 func (t trail) text() string {
 	var text []byte
 	for _, s := range t {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// integral returns a float64 without fraction as an int64. It returns false for other values and for very large
-// numbers. It is needed because decoders without a schema read every JSON number as a float64.
+// integral converts a float64 without a fraction to an int64. It returns false for all other values, and for
+// numbers of 2^53 or more. The conversion is needed because decoders without a schema read every JSON number as
+// a float64.
 func integral(v any) (int64, bool) {
 	f, isFloat := v.(float64)
 	if !isFloat || f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
@@ -16,7 +17,8 @@ func integral(v any) (int64, bool) {
 	return int64(f), true
 }
 
-// takes reports whether n accepts the type of v.
+// takes reports whether the schema n accepts values of the type of v, such as strings or lists. A schema
+// without a type accepts nearly all types.
 func (n *node) takes(v any) bool {
 	switch v.(type) {
 	case map[string]any:
@@ -35,8 +37,8 @@ func (n *node) takes(v any) bool {
 	return false
 }
 
-// text reports at most one mistake in a string: the first of enum, length, pattern, format and n.valid that the
-// string violates.
+// text checks the string s against the schema n, and reports at most one mistake. The checks run in this order:
+// enum, length, pattern, format, and n.valid.
 func (w walk) text(n *node, s string) {
 	length := int64(utf8.RuneCountInString(s))
 	limits := &n.limits
@@ -58,7 +60,7 @@ func (w walk) text(n *node, s string) {
 	}
 }
 
-// scalar reports a number or a boolean that n does not allow.
+// scalar reports the mistake if the number or boolean v is not in the enum of the schema n, or is out of range.
 func (w walk) scalar(n *node, v any) {
 	if n.limits.Enum != nil && !n.allows(v) {
 		w.notAllowed(n, v)
@@ -99,15 +101,16 @@ func (n *node) allows(v any) bool {
 	return false
 }
 
-// key reports a key of a map that n does not allow.
+// key reports the key of a map if the schema n of the map does not allow the key.
 func (w walk) key(n *node, key string) {
 	if wrong := n.keys(key); wrong != "" {
 		w.add(InvalidValue, "the key "+shown(key)+" "+wrong, "")
 	}
 }
 
-// identity returns a text that is equal for equal items of a list. If keys is not empty and item is an object,
-// the text has only the values of the fields in keys. It returns "" for an item that is not JSON.
+// identity returns a text by which duplicate items of a list are found: equal items have the same text. If item
+// is an object and keys is not empty, only the fields in keys count. identity returns "" for an item that is
+// not JSON.
 func identity(item any, keys []string) string {
 	if object, ok := item.(map[string]any); ok && len(keys) > 0 {
 		own := make([]any, len(keys))

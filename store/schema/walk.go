@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// walk goes through one object once, along its schema. It removes unknown fields, sets defaults, and records
-// mistakes.
+// walk checks one object against its schema: it removes unknown fields, sets defaults, and records mistakes.
 type walk struct{ *mistakes }
 
-// value reports the mistakes in v, which must match n. If changed is true, the caller must replace v by result.
+// value checks the value v against the schema n, and reports mistakes. If changed is true, v was converted, and
+// the caller must store result in place of v.
 func (w walk) value(n *node, v any) (result any, changed bool) {
 	if whole, ok := integral(v); ok && (n.typ == "integer" || n.intOrString) {
 		v, changed = whole, true
@@ -40,8 +40,8 @@ func (w walk) value(n *node, v any) (result any, changed bool) {
 	return v, changed
 }
 
-// object reports the mistakes in an object and its values. It removes unknown fields and sets defaults in
-// place.
+// object checks an object and all values in it against the schema n, and reports mistakes. It removes unknown
+// fields and sets defaults in the object itself.
 func (w walk) object(n *node, object map[string]any) {
 	w.fill(n, object)
 	for _, name := range n.limits.Required {
@@ -71,8 +71,8 @@ func (w walk) object(n *node, object map[string]any) {
 	}
 }
 
-// fill removes nulls and then sets defaults, in the order of the API server. So a field that is null gets its
-// default. A null stays if the field is unknown or nullable.
+// fill first removes fields that are null, and then sets defaults, as the API server does. So a field that is
+// null gets its default. A null stays if the schema does not have the field, or allows null.
 func (w walk) fill(n *node, object map[string]any) {
 	for name, v := range object {
 		if v != nil {
@@ -89,8 +89,8 @@ func (w walk) fill(n *node, object map[string]any) {
 	}
 }
 
-// list reports the mistakes in a list and its items. It replaces an item in place if the method value converts
-// the item.
+// list checks a list and all items in it against the schema n, and reports mistakes. Items that value converts
+// are replaced in the list itself.
 func (w walk) list(n *node, list []any) {
 	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
 	if n.items == nil {

@@ -64,7 +64,8 @@ func (m *mistakes) wrongType(n *node, v any) {
 	m.add(WrongType, message+", wants "+n.wanted(), m.typeHint(n, v))
 }
 
-// typeHint returns a hint how to write a value of the type of n instead of v. It returns "" if it has none.
+// typeHint returns how to write a value of the type that the schema n requires, in place of the value v. It
+// returns "" if it has no advice.
 func (m *mistakes) typeHint(n *node, v any) string {
 	switch n.typ {
 	case "string":
@@ -86,8 +87,8 @@ func (m *mistakes) typeHint(n *node, v any) string {
 	return ""
 }
 
-// stringHint returns a hint how to write the boolean or number v as a string. It returns "" for other values. If
-// secret is true, the hint does not show v.
+// stringHint returns how to write the boolean or number v as a string in YAML. It returns "" for all other
+// values. If secret is true, the hint does not show v.
 func stringHint(v any, secret bool) string {
 	switch v.(type) {
 	case bool:
@@ -101,8 +102,8 @@ func stringHint(v any, secret bool) string {
 	return ""
 }
 
-// plain returns the number or boolean that s is in JSON. It returns nil if s is something else, or is too long
-// to be meant as a number or boolean.
+// plain parses the text s as JSON, to find a number or boolean that was written in quotes. It returns nil if s
+// is not JSON, or is longer than 20 bytes and so not meant as a number or boolean.
 func plain(s string) any {
 	var v any
 	if len(s) > 20 || json.Unmarshal([]byte(s), &v) != nil {
@@ -155,8 +156,8 @@ func (m *mistakes) tooShort(s string, least int64) {
 	m.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", m.name(), m.quoted(s), least), "")
 }
 
-// count reports a list or map that has more than most or fewer than least items. A limit that is nil does not
-// exist. n is the number of items, and what is the word for items in the message.
+// count reports a list or map with too few or too many items. The parameters least and most are the limits; nil
+// means no limit. The parameter n is the number of items, and what is the word for items in the message.
 func (m *mistakes) count(least, most *int64, n int, what string) {
 	switch count := int64(n); {
 	case most != nil && count > *most:
@@ -213,7 +214,7 @@ func (m *mistakes) duplicate(n *node, item any, first int) {
 	m.add(DuplicateEntry, fmt.Sprintf("%s repeats%s of %s[%d]", m.name(), what, base, first), "remove one of the two, or tell them apart")
 }
 
-// noForm reports a value that does not match any part of an anyOf or oneOf. In the embedded CRDs, only the
+// noForm reports a value that violates allOf, anyOf, oneOf or not of its schema. In the embedded CRDs, only the
 // addresses of a Gateway can be such a value.
 func (m *mistakes) noForm(v any) {
 	address, _ := v.(map[string]any)

@@ -60,7 +60,8 @@ func (g Globs) MatchBelow(directory string) bool {
 	return slices.ContainsFunc(g, func(glob string) bool { return fitsBelow(strings.Split(glob, "/"), parts) })
 }
 
-// fitsBelow reports whether a pattern may match a path below a directory. Both are split at slashes.
+// fitsBelow reports whether a pattern may match a path below a directory, at any depth. The pattern (glob) and
+// the directory are split at slashes.
 func fitsBelow(glob, directory []string) bool {
 	for i, part := range directory {
 		switch {
@@ -73,8 +74,9 @@ func fitsBelow(glob, directory []string) bool {
 	return len(glob) > len(directory)
 }
 
-// fits reports whether a pattern matches a path. Both are split at slashes. If a part of the path does not
-// match, the last ** before it matches one more part; an earlier ** does not need to be tried again.
+// fits reports whether a pattern matches a path. The pattern (glob) and the path (parts) are split at slashes.
+// If a part does not match, fits lets the last ** before it match one more part of the path, and tries again.
+// Earlier ** need no other try.
 func fits(glob, parts []string) bool {
 	g, p := 0, 0
 	star, taken := -1, 0

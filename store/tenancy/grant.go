@@ -31,12 +31,12 @@ type Grant struct {
 	Hosts []string
 }
 
-// Asks reports whether a Namespace has annotations that apply only with path policies: for paths or ports. The
-// annotation for hostnames also applies without path policies.
+// Asks reports whether a Namespace has the annotation for paths or the one for ports. Both apply only with path
+// policies, unlike the annotation for hostnames.
 func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil }
 
-// Restricts reports whether a Namespace has the annotation for paths. If this annotation is not enforced, more
-// files may define objects than its author intends.
+// Restricts reports whether a Namespace has the annotation for paths, which limits the files that may define
+// objects of the namespace. Without path policies nothing enforces that limit.
 func (g Grant) Restricts() bool { return g.Paths != nil }
 
 // Fault is an invalid value of an annotation.
@@ -69,8 +69,8 @@ func (g *Grant) set(annotation, text string) (err error) {
 	return err
 }
 
-// entries splits the value of an annotation at commas, spaces and line breaks. It returns an error if nothing
-// is left. wanted is the end of the error's text, and says what to write.
+// entries splits the value of an annotation at commas, spaces and line breaks. It returns an error if the value
+// has nothing else. The parameter wanted is the end of the error's text, and says what to write.
 func entries(text, wanted string) ([]string, error) {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	if len(all) == 0 {

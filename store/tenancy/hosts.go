@@ -13,9 +13,9 @@ import (
 const maxHosts = 64
 
 // ParseHosts parses hostnames that are separated by commas, spaces or line breaks, such as
-// "*.team-a.example.com, team-a.example.com". It returns them in lower case. A hostname is valid if the Gateway
-// API allows it in listeners and routes (Gateway API, Hostname). The error says which hostname is invalid, and
-// what to write. It is also an error if there is no hostname, or more than maxHosts.
+// "*.team-a.example.com, team-a.example.com", and returns them in lower case. A hostname is valid if the
+// Gateway API allows it in listeners and routes (Hostname). ParseHosts returns an error if a hostname is
+// invalid, if there is none, or if there are more than maxHosts. The error says what to write.
 func ParseHosts(text string) ([]string, error) {
 	list, err := entries(strings.ToLower(text), `hostnames, such as "*.team-a.example.com, team-a.example.com"`)
 	if err != nil {

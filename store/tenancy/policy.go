@@ -34,8 +34,9 @@ func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 // ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.
 func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
 
-// Declare records the grants of all definitions of a Namespace. Something is allowed only if all of the
-// definitions allow it. It returns false if nothing changed. Without path policies it does nothing.
+// Declare records what the annotations of a Namespace allow. grants has one Grant for each definition of the
+// Namespace, and only what all of them allow is allowed. changed is false if the same grants were recorded
+// already. Without path policies, Declare does nothing and returns false.
 func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	before, known := p.declared[namespace]
 	if !p.InForce() || known && reflect.DeepEqual(before, grants) {
@@ -45,7 +46,8 @@ func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	return true
 }
 
-// Forget removes the grants of a Namespace. It returns false if there were none.
+// Forget removes what Declare recorded for a Namespace, which then counts as not declared. It returns false if
+// nothing was recorded.
 func (p *Policy) Forget(namespace string) (changed bool) {
 	_, known := p.declared[namespace]
 	delete(p.declared, namespace)
@@ -83,9 +85,9 @@ func (p *Policy) CheckNamespace(file, namespace string) Violation {
 	return Violation{}
 }
 
-// CheckPort returns a Violation if a Gateway or ListenerSet of a namespace must not open a port, and the zero
-// Violation otherwise. For port 0, it checks whether the namespace may have Gateways and ListenerSets at all.
-// The parameter file is the file of the object. Files of the cluster paths may open every port.
+// CheckPort returns a Violation if a Gateway or ListenerSet in a namespace must not open a port, and the zero
+// Violation otherwise. The parameter file is the file of the object; files of the cluster paths may open every
+// port. For port 0, CheckPort checks whether the namespace may have Gateways and ListenerSets at all.
 func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -108,8 +110,9 @@ func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 }
 
 // CheckSharedPort returns a Violation if a port belongs to another namespace, and the zero Violation otherwise.
-// A port that is granted to several namespaces belongs to the first namespace by name. Existing Gateways do not
-// matter, so that no team takes a port from another team. Files of the cluster paths may open every port.
+// If the annotations of several namespaces allow a port, it belongs to the first of them by name. Which
+// Gateways exist does not matter, so no team can take a port from another team. Files of the cluster paths may
+// open every port.
 func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -130,8 +133,8 @@ func (p *Policy) mayOpen(namespace string, port int32) bool {
 	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
 }
 
-// Overlaps returns the namespaces with a port that belongs to another namespace (CheckSharedPort). A key of the
-// map is such a namespace, and the value is the first namespace that has one of its ports.
+// Overlaps returns the namespaces that have, by their annotations, a port that belongs to another namespace
+// (CheckSharedPort). The value of such a namespace is the first namespace, by name, that has one of its ports.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string

@@ -27,8 +27,8 @@ func Text(text string) string {
 // hidden reports whether r is invisible, or replaces a byte that is not UTF-8.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// appendVisible appends the visible form of text (see Text) to its first parameter, and returns the result.
-// Characters that are in the parameter keep are not escaped.
+// appendVisible appends the visible form of a text (see Text) to its first parameter, and returns the result.
+// The characters in the parameter keep stay as they are.
 func appendVisible(to, text []byte, keep string) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -48,8 +48,9 @@ func appendVisible(to, text []byte, keep string) []byte {
 	return to
 }
 
-// Writer writes texts in the form of Text, but keeps line ends and tabs. It can write JSON: there, only strings
-// have invisible characters, and their escapes mean the same characters. Several goroutines may use it.
+// Writer writes texts in the form of Text, but keeps line ends and tabs. JSON that is written keeps its
+// meaning: invisible characters occur only in its strings, and become JSON escapes of the same characters.
+// Several goroutines may use a Writer.
 type Writer struct {
 	// Color is true if ANSI color sequences are written unchanged.
 	Color bool

@@ -44,7 +44,7 @@ func addressOf(host string) (netip.Addr, bool) {
 	return numeric(host)
 }
 
-// isLocal reports whether systems usually resolve the name to a loopback address, by /etc/hosts.
+// isLocal reports whether a host name is one that systems usually resolve to a loopback address, by /etc/hosts.
 func isLocal(name string) bool {
 	if strings.HasSuffix("."+name, ".localhost") { // with all names below localhost (RFC 6761)
 		return true
@@ -57,9 +57,9 @@ func isLocal(name string) bool {
 	return false
 }
 
-// readings returns an address, and all IPv4 addresses that an IPv6 address may stand for: a translator or
-// tunnel would send its packets there. It knows IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and
-// 2765), 6to4 (RFC 3056), Teredo (RFC 4380) and ISATAP (RFC 5214) addresses.
+// readings returns the address a and, if a is an IPv6 address, all IPv4 addresses to which a translator or tunnel
+// would send its packets. It knows IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765), 6to4 (RFC
+// 3056), Teredo (RFC 4380) and ISATAP (RFC 5214) addresses.
 func readings(a netip.Addr) []netip.Addr {
 	all := []netip.Addr{a}
 	if a.Is4() {

@@ -17,8 +17,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Key names a backend: one port of a Service, a Backend object (port 0), or the combined backends of a UDPRoute
-// (see Blend). Each combination of the other fields has a cluster of its own.
+// Key identifies a backend: one port of a Service, a Backend object (port 0), or the combined backends of a
+// UDPRoute (see Blend). The fields other than Object and Port say how Envoy connects to the backend. Each
+// combination of them has a cluster of its own.
 type Key struct {
 	Object manifest.Key
 	Port   int32
@@ -53,13 +54,14 @@ func (k Key) Cluster() string {
 	return As(name, k.Client)
 }
 
-// Raw returns the name of the cluster in which Envoy passes TLS of clients to the backend without termination.
-// cluster is the name of the ordinary cluster. No BackendTLSPolicy applies to a raw cluster.
+// Raw returns the name of a cluster to which Envoy passes clients' TLS connections without terminating TLS. The
+// parameter cluster is the name of the ordinary cluster of the same backend. No BackendTLSPolicy applies to a
+// cluster that Raw names.
 func Raw(cluster string) string { return cluster + "/raw" }
 
-// As returns the name of the cluster for Gateways that present a client certificate to backends. cluster is the
-// name of the ordinary cluster, and client is "namespace/name" of the Secret. If client is "", As returns
-// cluster.
+// As returns the name of the cluster for Gateways that present a client certificate to backends. The parameter
+// cluster is the name of the ordinary cluster, and client is the "namespace/name" of the Secret with the
+// certificate. If client is "", As returns the ordinary name.
 func As(cluster, client string) string {
 	if client == "" {
 		return cluster
@@ -203,8 +205,8 @@ func (r Reference) notFound(message, hint string) Resolution {
 	return Resolution{Reason: gwv1.RouteReasonBackendNotFound, Message: message, Hint: hint}
 }
 
-// Twin returns the key of the object that the author of a wrong reference may have meant: the other kind of
-// backend with the same name. It is a Backend if the reference is to a Service, and a Service in all other
+// Twin returns the key of the object that the author of a wrong reference may have meant. This object has the same
+// name and is of the other kind of backend: a Backend if the reference is to a Service, and a Service in all other
 // cases.
 func (r Reference) Twin() manifest.Key {
 	to := manifest.Key{Kind: "Service", Namespace: r.To.Namespace, Name: r.To.Name}
@@ -214,8 +216,9 @@ func (r Reference) Twin() manifest.Key {
 	return to
 }
 
-// Missing returns the Resolution of a reference to an object that does not exist. If twin is true, the object
-// that the method Twin returns exists, and the hint suggests it. Otherwise hint is the hint.
+// Missing returns the Resolution of a reference to an object that does not exist. The parameter twin is true if a
+// backend of the other kind (Service or Backend) has the same name; the hint then suggests that backend. Otherwise
+// the parameter hint is used.
 func (r Reference) Missing(twin bool, hint string) Resolution {
 	switch {
 	case twin && r.IsService():
@@ -274,8 +277,8 @@ func (r Reference) ToBackend() Resolution {
 	return To(Key{Object: r.To, GRPC: r.GRPC, UDP: r.UDP})
 }
 
-// Named returns r with DNSName set, if all endpoints of the Backend b have the same DNS name. Otherwise DNSName
-// is "". If b is nil or has no static hosts, it returns r unchanged.
+// Named returns a copy of r in which DNSName is set from the Backend b. If all endpoints of b have the same DNS
+// name, DNSName is that name; otherwise it is "". If b is nil or has no static hosts, Named returns r unchanged.
 func (r Resolution) Named(b *api.Backend) Resolution {
 	if b == nil || b.Spec.Static == nil {
 		return r

@@ -8,7 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Part is one backend of a Blend.
+// Part is one of the backends that Blend combines into one cluster.
 type Part struct {
 	// Cluster has the endpoints of the backend. It is nil if the reference could not be resolved.
 	Cluster *ir.Cluster
@@ -60,8 +60,9 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 // Envoy requires.
 func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
 
-// share returns the weight of each endpoint of p. It is p's scaled weight divided by the number of its
-// endpoints that are not draining, and at least 1. total is the sum of all weights.
+// share returns the weight of each endpoint of the backend p: the scaled weight of p (see scale), divided by the
+// number of its endpoints that are not draining. The result is at least 1. The parameter total is the sum of the
+// weights of all backends.
 func share(p Part, total uint64) uint32 {
 	live := uint64(0)
 	for _, endpoint := range p.Cluster.Endpoints {

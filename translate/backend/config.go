@@ -71,12 +71,12 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	return out
 }
 
-// filling counts the fields that a policy sets (set), and how many of them are effective (used), because no
-// policy before it sets them.
+// filling counts how much of a policy takes effect. The field set is the number of fields that the policy sets.
+// The field used is the number of those that no earlier policy has set.
 type filling struct{ set, used int }
 
-// all copies the settings of one policy (from) into the merged settings (into), but only those that into lacks.
-// It counts them in f.
+// all copies the settings of one policy (from) into the merged settings (into). A setting that the merged settings
+// already have stays unchanged. The method counts the policy's settings in f.
 func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
 	fill(f, &into.BufferLimit, from.BufferLimit)
@@ -100,7 +100,8 @@ func fill[T any](f *filling, into **T, from *T) {
 	}
 }
 
-// effect returns how much of the policy is in force.
+// effect returns how much of the policy is effective: all of its settings, some, or none. A policy without
+// settings counts as wholly effective.
 func (f filling) effect() policy.Effect {
 	switch {
 	case f.used == f.set:

@@ -35,9 +35,9 @@ func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.E
 	return []manifest.Problem{problem}
 }
 
-// endpointFault returns why a Service port has no endpoint (what), and what to do. written is the number of
-// endpoints in all EndpointSlices of the Service, ready or not. ofPort is true if one of the slices has the
-// port.
+// endpointFault returns why a Service port has no endpoint (what), and what to do (hint). The parameter written is
+// the number of endpoints in all EndpointSlices of the Service, ready or not. The parameter ofPort is true if one
+// of the EndpointSlices has the port.
 func endpointFault(service *corev1.Service, port corev1.ServicePort, sliceList []*discoveryv1.EndpointSlice, written int, ofPort bool) (what, hint string) {
 	switch {
 	case len(sliceList) == 0:

@@ -25,7 +25,7 @@ type referrer struct {
 // targets are the names of objects that one ReferenceGrant permits references to, by kind. "" means every name.
 type targets map[schema.GroupKind]map[string]struct{}
 
-// ReadGrants returns the Grants of one namespace. all are its ReferenceGrants.
+// ReadGrants returns the Grants of one namespace. The parameter all has the ReferenceGrants of that namespace.
 func ReadGrants(all []*gwv1.ReferenceGrant) *Grants {
 	g := &Grants{all: all, from: map[referrer][]targets{}}
 	for _, grant := range all {

@@ -80,8 +80,8 @@ func (e *Endpoints) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// RemoveRefused removes the endpoints that must not get requests from a cluster, and returns the removed
-// endpoints. It returns nil if there are none.
+// RemoveRefused removes from a cluster the endpoints that must not get requests. It returns the removed endpoints,
+// or nil if there are none.
 func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
@@ -100,15 +100,15 @@ func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	return refused
 }
 
-// spot is the target of an endpoint in the form that Guard compares: all IP addresses to which its host may
-// lead, or the DNS name of its host.
+// spot is where an endpoint leads, in a form that can be compared: all IP addresses that its host may stand for,
+// or the DNS name of its host.
 type spot struct {
 	addresses []netip.Addr
 	name      string
 	port      uint32
 }
 
-// spotOf returns the spot of an endpoint.
+// spotOf returns where an endpoint leads, as IP addresses or a DNS name (see spot).
 func (g *Guard) spotOf(e ir.Endpoint) spot {
 	if address, ok := addressOf(e.Host); ok {
 		return spot{addresses: readings(address), port: e.Port}
@@ -120,11 +120,11 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 	return at
 }
 
-// among reports whether an element of the list includes the endpoint.
+// among reports whether one of the elements in the list includes the endpoint that s describes.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether e includes the endpoint. If e is one port of this machine, it includes that port at every
-// loopback address and at the unspecified address.
+// of reports whether the ports and addresses of e include the endpoint that s describes. If e is one port of this
+// machine, e includes that port at every loopback address and at the unspecified address.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:
@@ -137,7 +137,8 @@ func (s spot) of(e Endpoints) bool {
 	})
 }
 
-// own reports whether the address belongs to the machine itself: loopback, or the unspecified address.
+// own reports whether an address belongs to the machine itself: a loopback address, or the unspecified address
+// (0.0.0.0 or ::).
 func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 
 // canonical returns a DNS name in lower case and without a dot at its end.

@@ -50,9 +50,9 @@ func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	return corev1.ServicePort{}
 }
 
-// sliceEndpoints returns the endpoints of an EndpointSlice for the Service port of that name. The protocol is
-// UDP if udp is true, otherwise TCP. Ready endpoints get requests. Endpoints that are terminating but still
-// serving are returned as draining. Other endpoints are left out.
+// sliceEndpoints returns the endpoints of an EndpointSlice for the Service port with the name portName. The
+// protocol is UDP if udp is true, otherwise TCP. The result has ready endpoints, and endpoints that are
+// terminating but still serving, which are marked as draining. Other endpoints are left out.
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
@@ -82,8 +82,8 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	return ready && !terminating, serving && terminating
 }
 
-// carries reports whether a port has the wanted protocol: UDP if udp is true, otherwise TCP, which is also the
-// default. A Service may have the same port number for both protocols.
+// carries reports whether the protocol p of a port is the wanted one: UDP if udp is true, otherwise TCP, which is
+// also the default. The check is needed because a Service may have the same port number for both protocols.
 func carries(p corev1.Protocol, udp bool) bool {
 	if udp {
 		return p == corev1.ProtocolUDP

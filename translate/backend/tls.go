@@ -31,8 +31,8 @@ type TLSTarget struct {
 	Ports map[string]*TLSPolicy
 }
 
-// Of returns the policy in force for a port, nil if there is none. An invalid policy of the whole object has
-// precedence over a policy of the port.
+// Of returns the policy that applies to a port of the target, or nil if there is none. The port's own policy has
+// precedence over the policy of the whole object, unless the policy of the whole object is invalid.
 func (t *TLSTarget) Of(port string) *TLSPolicy {
 	if t.All != nil && t.All.Invalid {
 		return t.All
@@ -43,8 +43,8 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the policy for a sectionName of the target, nil if there is none. section "" means the whole
-// object.
+// In returns the policy for a sectionName (section) of the target, or nil if there is none. If section is "", In
+// returns the policy for the whole object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All
@@ -52,7 +52,8 @@ func (t *TLSTarget) In(section string) *TLSPolicy {
 	return t.Ports[section]
 }
 
-// Claim is a policy with one section of its target. Section is "" for the whole object.
+// Claim is the request of one BackendTLSPolicy to apply to one section of its target. Section is "" for the whole
+// object.
 type Claim struct {
 	Policy  *TLSPolicy
 	Section string

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// chooseKeys decides which prefixes are keys, and makes the values of new keys. Afterwards every node is
-// settled: what depends on the items above it is computed (see settlement). chooseKeys visits only nodes that
-// an edit made, and all nodes below a node whose own items changed.
+// chooseKeys decides which prefixes are keys, that is, get a list of their own, and makes the lists of new
+// keys. Afterwards every node is settled: it has the values that depend on the items above it (see settlement).
+// chooseKeys visits only nodes that an edit made, and all nodes below a node whose own items changed.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -16,9 +16,9 @@ func (t *Tree[T, L]) chooseKeys() {
 	}
 }
 
-// settled returns the node n with its settlement for up, the items above it. If n has it already, the result is
-// n itself, and fresh is false. If n has a settlement for other items above, it belongs to another tree. Then
-// settled returns a copy.
+// settled returns a node with its settlement: the values that depend on the items above the node (up). If n
+// already has the settlement for these items, the result is n itself, and fresh is false. If n has a settlement
+// for other items, another tree contains n, and settled works on a copy.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -53,8 +53,8 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	return n, true
 }
 
-// below returns the items above the children of n. up are the items above n itself. If these items are the same
-// as before, below returns the same pointer as before.
+// below returns the items above the children of n: the items above n itself (up), and those of n. If they are
+// the same as at the last call, below returns the same pointer.
 func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	switch old := n.settlement.below; {
 	case n.children == nil || len(n.items) == 0:
@@ -66,9 +66,9 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	return &above[T]{up: up, items: n.items, count: up.count + len(n.items), single: up.single || slices.ContainsFunc(n.items, single)}
 }
 
-// choose returns, for each child of n, whether it becomes a key. Children with many items come first; the rules
-// are in the package comment. For each chosen child, choose subtracts the child's items from n.rest and adds 1
-// to n.keys.
+// choose returns, for each child of n, whether the child becomes a key, that is, gets a list of its own.
+// Children with many items are examined first; the rules are in the package comment. For each chosen child,
+// choose subtracts the child's items from n.rest and adds 1 to n.keys.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))
 	if n.rest <= Full || n.below.single {
@@ -94,8 +94,9 @@ func (n *node[T, L]) choose() (isKey []bool) {
 	return isKey
 }
 
-// leaf returns the leaf of the child c as a key: its list and the value made from it. up are the items above c.
-// It returns the existing leaf if the list is the same, and nil if the key has no items of its own.
+// leaf returns the leaf of a child that is a key: the list of the key, and the value made from the list. The
+// parameter up has the items above the child. If the child has a leaf with the same list, leaf returns that
+// leaf. If the key has no items of its own, leaf returns nil.
 func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	own := c.own(nil)
 	switch {
@@ -117,8 +118,8 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own appends to lists the items that a key at n has for itself. These are the items of n, and those of the
-// nodes below that belong to no other key.
+// own appends to lists the own items of n as a key: the items of n, and the items of the nodes below that have
+// no list of their own. Each item is an own item of one key only.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)
@@ -131,8 +132,8 @@ func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	return lists
 }
 
-// shared returns the longest prefix that all items have in common. known is the number of bytes that are known
-// to be equal.
+// shared returns the longest common prefix of all items in lists. The parameter known is a number of bytes that
+// are already known to be equal in all items.
 func shared[T any](lists [][]item[T], known int) string {
 	key := lists[0][0].prefix
 	for _, items := range lists {

@@ -76,8 +76,8 @@ type node[T, L any] struct {
 	settlement[T]
 }
 
-// settlement is what depends on a node and on the items above it. A node gets it when the keys of its tree are
-// chosen (see chooseKeys).
+// settlement has the values of a node that depend on the items above the node, that is, on items with shorter
+// prefixes. A node gets its settlement when the keys of its tree are chosen (see chooseKeys).
 type settlement[T any] struct {
 	above      *above[T] // nil until the node is settled
 	below      *above[T] // the items above the children
@@ -87,16 +87,17 @@ type settlement[T any] struct {
 	twinGroups int       // the number of groups of twins, in this node and below
 }
 
-// child is a child of a node. The prefixes of its items have the byte (at) after the bytes of the parent node.
-// The root of a Tree is a child, too, without a byte.
+// child is a node below another node. The prefixes of the child's items continue the bytes of the parent node
+// with the byte at. The root of a Tree is a child, too, without such a byte.
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
 	leaf *leaf[T, L] // nil if the child is not a key
 }
 
-// above are the items whose prefixes are shorter than that of a node. items are those of the next node above
-// that has items; up has the others. If two nodes have the same pointer, the items above them are the same.
+// above are the items whose prefixes are shorter than the prefix of a node. The field items has those of the
+// nearest node above with items, and up has the others. If two nodes have the same pointer, the items above
+// both are the same.
 type above[T any] struct {
 	up     *above[T]
 	items  []item[T]
@@ -104,8 +105,8 @@ type above[T any] struct {
 	single bool
 }
 
-// leaf is the value of a key. above and own are the items that the value was made from: those with shorter
-// prefixes, and the key's own items.
+// leaf has the value of a key, and the items of the list that the value was made from: above are the items with
+// shorter prefixes, and own are the key's own items.
 type leaf[T, L any] struct {
 	above *above[T]
 	own   [][]item[T]
@@ -120,8 +121,8 @@ func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	return t
 }
 
-// Edit returns the tree without the items in gone and with the items in come. It panics if the tree lacks an
-// item of gone.
+// Edit returns a tree with the items of t, without the items in gone, and with the items in come. If t lacks an
+// item of gone, Edit panics. t itself does not change.
 func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
 	edited := *t
 	for _, it := range t.items(gone) {
@@ -166,8 +167,8 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns a list for each prefix that too many items have (more than most): these items, in the order of
-// the whole list. most must be at least Full. Crowds visits only nodes that lead to a result.
+// Crowds returns a list of items for each prefix that more than most items have, in the order of the whole
+// list. The parameter most must be at least Full. Only nodes that lead to a result are visited.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
 // crowds appends the results of Crowds for n and the nodes below.
@@ -188,7 +189,8 @@ func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {
 	return crowds
 }
 
-// build returns a node with the items. Their prefixes must have the first depth bytes in common.
+// build returns a node with the given items. The first bytes of their prefixes, as many as depth, must be the
+// same in all items.
 func build[T, L any](items []item[T], depth int) *node[T, L] {
 	if len(items) <= Full {
 		return &node[T, L]{items: items, total: len(items)}
@@ -202,7 +204,8 @@ func build[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// part returns the node of items whose prefixes have the first depth bytes in common, and no more.
+// part returns a node for items whose prefixes have the first depth bytes in common, and no further byte. Items
+// whose prefix ends there stay in the node; all others go to a child for their next byte.
 func part[T, L any](items []item[T], depth int) *node[T, L] {
 	var sizes [256]int
 	here := 0
@@ -227,7 +230,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns the items that the filter accepts (is). number is the number of these items.
+// pick returns the items for which the function is returns true. The parameter number is how many these are.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil
@@ -241,7 +244,8 @@ func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	return picked
 }
 
-// insert returns a node with the items of n and another item. depth is the number of bytes from the root to n.
+// insert returns a node with the items of n and one more item (it). The parameter depth is the number of bytes
+// from the root of the tree to n.
 func (t *Tree[T, L]) insert(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	if n.children == nil {
 		return build[T, L](t.with(n.items, it), depth)
@@ -261,8 +265,8 @@ func (t *Tree[T, L]) insert(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	return n
 }
 
-// remove returns a node with the items of n without one of them. depth is the number of bytes from the root to
-// n.
+// remove returns a node with the items of n except one (it). The parameter depth is the number of bytes from
+// the root of the tree to n.
 func (t *Tree[T, L]) remove(n *node[T, L], depth int, it item[T]) *node[T, L] {
 	if n.children == nil {
 		return build[T, L](t.without(n.items, it), depth)
@@ -291,8 +295,8 @@ func (n *node[T, L]) unsettled() *node[T, L] {
 	return &out
 }
 
-// find returns the index of the child for a byte. If there is no such child, found is false, and index is where
-// to insert one.
+// find returns the index of the child for the byte at. If there is no such child, found is false, and index is
+// where that child belongs.
 func (n *node[T, L]) find(at byte) (index int, found bool) {
 	return slices.BinarySearchFunc(n.children, at, func(c child[T, L], at byte) int { return int(c.at) - int(at) })
 }

@@ -1,13 +1,14 @@
 package bucket
 
-// twins are the groups of a node's items that match the same requests, and the items that they were computed
-// from (of).
+// twins are the groups of items that match the same requests, among the items of one node. The field of has the
+// items of the node for which the groups were computed.
 type twins[T any] struct {
 	of     []item[T]
 	groups [][]T
 }
 
-// findTwins computes the twins of a node, unless its items are still the same.
+// findTwins computes the groups of items of a node that match the same requests (see twins). If the node's
+// items are the same as at the last computation, nothing changes.
 func (t *Tree[T, L]) findTwins(n *node[T, L]) {
 	if same(n.twins.of, n.items) {
 		return
@@ -19,8 +20,8 @@ func (t *Tree[T, L]) findTwins(n *node[T, L]) {
 	n.twins = twins[T]{n.items, t.shape.Twins(values)}
 }
 
-// Twins returns the groups of items that match the same requests (Shape.Twins), in an order that depends only
-// on the set of items. It visits only nodes that lead to a result.
+// Twins returns the groups of items that match the same requests (Shape.Twins). The order of the groups depends
+// only on the set of items. Only nodes that lead to a result are visited.
 func (t *Tree[T, L]) Twins() [][]T { return t.root.appendTwins(nil) }
 
 // appendTwins appends the groups of n and of the nodes below.

@@ -84,8 +84,8 @@ func (a *Action) CORSInForce() *CORS {
 	return a.CORS
 }
 
-// ClosedBy returns, as text, the object that makes the rule fail closed, for example an invalid policy. Such a
-// rule answers 500, or 503 for a GRPCRoute. For every other rule it returns "".
+// ClosedBy returns, as text, the object that makes the action fail closed, for example an invalid policy. An
+// action that fails closed answers 500, or 503 for a GRPCRoute. For every other action, ClosedBy returns "".
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -104,7 +104,8 @@ const (
 	PartClosed = "closed"
 )
 
-// Part is a source of an Action: a field of an object, and what the field sets.
+// Part records where one setting of an Action was read from: the object, the field in the object, and the kind of
+// setting.
 type Part struct {
 	// Kind says what the field sets: the type of a filter, PartTimeouts, PartRetry, PartClosed, or the result of
 	// Field.PartKind for a field of a TrafficPolicy.
@@ -114,16 +115,16 @@ type Part struct {
 	Field string
 }
 
-// PartValue is what an Action has for one kind of Part: the value of one field of the Action or of its Extras,
-// or an array of the values of two fields.
+// PartValue is one setting of an Action: the kind (as in Part.Kind) and the value. The value is that of one field
+// of the Action or of its Extras, or an array of the values of two fields.
 type PartValue struct {
 	Kind  string // as Part.Kind
 	Value any
 }
 
-// PartValues returns a PartValue for each type of filter, for timeouts, for retry and for each field of
-// TrafficPolicies, also for those that the action does not have. Package plan compares actions by them. All
-// actions have the same kinds in the same order.
+// PartValues returns the settings of an action, so that package plan can compare two actions. There is one
+// PartValue for each type of filter, for timeouts, for retry and for each field of TrafficPolicies. A setting that
+// the action does not have is included with an empty value. So all actions have the same kinds in the same order.
 func (a *Action) PartValues() []PartValue {
 	return append([]PartValue{
 		{string(gwv1.HTTPRouteFilterRequestRedirect), a.Redirect},
@@ -244,8 +245,8 @@ type PathChange struct {
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns a copy of the change for a rule that matches path. Prefix of the copy is that path, without a
-// slash at its end. So the change then replaces that path.
+// Of returns a copy of the change for a rule with the match path. In the copy, Prefix is the value of that match,
+// without a slash at its end. So a change that replaces a prefix replaces the matched path.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c

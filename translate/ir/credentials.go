@@ -57,8 +57,8 @@ type CredentialSource struct {
 	Namespace, Labels string
 }
 
-// Select returns a copy of s that selects the Secrets of a namespace that have all labels. labels must not be
-// empty.
+// Select returns a copy of s that selects Secrets by labels: all Secrets in the namespace that have all of the
+// labels. The parameter labels must not be empty.
 func (s CredentialSource) Select(namespace string, labels map[string]string) CredentialSource {
 	text, err := json.Marshal(labels) // sorts them
 	if err != nil {
@@ -105,8 +105,8 @@ type KeySource struct {
 	Header, Query, Cookie string
 }
 
-// Credentials returns the fields that need credentials from Secrets. It returns nil if there are none, or if e
-// is nil.
+// Credentials returns the policy fields of e whose credentials are in Secrets. It returns nil if there are none,
+// or if e is nil.
 func (e *Extras) Credentials() []*CredentialUse {
 	if e == nil {
 		return nil

@@ -75,8 +75,9 @@ type HTTPAuth struct {
 	OnSuccess []string
 }
 
-// Receives reports whether the service receives a header of the client's request. name is in lower case.
-// Without Headers, a gRPC service receives all headers. An HTTP service always receives authorization.
+// Receives reports whether the service receives the header with this name from the client's request. The parameter
+// name is in lower case. The service receives all headers in the field Headers. If Headers is empty, a gRPC
+// service receives every header. An HTTP service always receives authorization.
 func (a *AuthService) Receives(name string) bool {
 	return slices.Contains(a.Headers, name) || a.HTTP == nil && len(a.Headers) == 0 || a.HTTP != nil && name == "authorization"
 }
@@ -132,7 +133,8 @@ type ExtensionUse struct {
 	Filter bool
 }
 
-// PartKind returns Part.Kind for the field or filter that refers to the Extension.
+// PartKind returns the value of Part.Kind (the kind of a setting) for the policy field or filter that refers to
+// the Extension.
 func (u *ExtensionUse) PartKind() string {
 	if u.Filter {
 		return PartExternalAuth
@@ -211,8 +213,9 @@ func (e *Extension) Field() Field {
 	return FieldGlobalRateLimit
 }
 
-// Clusters returns the names of the clusters that Envoy calls: the cluster of the service, or the clusters of
-// the remote keys of tokens. It returns nil for tokens without remote keys.
+// Clusters returns the names of the clusters to which Envoy sends calls for the Extension: the cluster of the
+// service or, for JWT, the clusters from which Envoy fetches remote keys. It returns nil for JWT without remote
+// keys.
 func (e *Extension) Clusters() (names []string) {
 	if e.JWT == nil {
 		return []string{e.Service.Cluster}
@@ -241,7 +244,8 @@ func (e *Extension) GRPC() bool {
 	return e.SignIn == nil && (e.Auth == nil || e.Auth.HTTP == nil)
 }
 
-// ServicePath returns the path of the reference to the service inside the GatewayExtension. It must not be
+// ServicePath returns the path of the backendRef inside the GatewayExtension, such as
+// spec.extAuth.grpcService.backendRef. The backendRef names the service that Envoy calls. ServicePath must not be
 // called for JWT, which has no service.
 func (e *Extension) ServicePath() string {
 	switch {

@@ -38,10 +38,11 @@ const partOfPolicy = "TrafficPolicy "
 // Path returns the field's path inside a TrafficPolicy, for example "spec.extAuth".
 func (f Field) Path() string { return "spec." + string(f) }
 
-// PartKind returns Part.Kind for this field of a TrafficPolicy.
+// PartKind returns the value of Part.Kind (the kind of a setting) for this field of a TrafficPolicy.
 func (f Field) PartKind() string { return partOfPolicy + string(f) }
 
-// PolicyField returns the TrafficPolicy field that the Part was read from. ok is false for other Parts.
+// PolicyField returns the TrafficPolicy field that a setting (the Part) was read from. ok is false if the setting
+// is not from a TrafficPolicy.
 func (p Part) PolicyField() (field Field, ok bool) {
 	name, ok := strings.CutPrefix(p.Kind, partOfPolicy)
 	return Field(name), ok
@@ -99,7 +100,8 @@ func (e *Extras) OrNone() Extras {
 	return *e
 }
 
-// partValues returns a PartValue for each field of TrafficPolicies (see Action.PartValues). e may be nil.
+// partValues returns the settings of the extras for Action.PartValues: one PartValue for each field of
+// TrafficPolicies, also for fields that are not set. The receiver e may be nil.
 func (e *Extras) partValues() []PartValue {
 	x := e.OrNone()
 	return []PartValue{

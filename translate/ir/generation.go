@@ -14,9 +14,9 @@ const FilterGeneration = 1
 // of a hostname in the base name.
 const generationMark = "/filters-"
 
-// TableName returns the name of the RouteConfiguration for a listener with the filter chain of the given
-// generation (see FilterGeneration). base is the name without a generation. For generation 0 the result is
-// base.
+// TableName returns the name of the RouteConfiguration for a listener. The parameter base is the name without a
+// generation, and generation is the version number of the listener's HTTP filter chain (see FilterGeneration). For
+// generation 0, TableName returns base.
 func TableName(base string, generation int) string {
 	if generation == 0 {
 		return base

@@ -89,8 +89,8 @@ func (l Listener) ID() string {
 	return l.Object.String() + " " + l.Name
 }
 
-// SplitListenerID splits the ID of a listener of a ListenerSet into the ListenerSet and the listener's name.
-// For a listener of the Gateway itself, name is id and inSet is false.
+// SplitListenerID splits a result of Listener.ID. For a listener of a ListenerSet, it returns the ListenerSet, the
+// name of the listener, and true. For a listener of the Gateway itself, it returns the zero Key, id and false.
 func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	parts := strings.Split(id, " ")
 	if len(parts) != 3 {
@@ -101,8 +101,8 @@ func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 	return set, parts[2], true
 }
 
-// Rule is one flattened route: one match of one rule of an HTTPRoute or GRPCRoute, below one chain of parents.
-// Action is what happens to the requests that match.
+// Rule is one match of one rule of an HTTPRoute or GRPCRoute, with the Action for requests that match. If several
+// chains of parent routes lead to the route, the match has one Rule for each chain.
 type Rule struct {
 	// Name is stable, and unique in its virtual host. It names the object, the rule and the chain:
 	// "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
@@ -154,7 +154,8 @@ type Rejection struct {
 	Some bool
 }
 
-// Hop is one match of a delegating rule: one step of the delegation from the root to a rule.
+// Hop is one step on the way from a root route to a Rule: a match of a rule that delegates requests to the next
+// route.
 type Hop struct {
 	Route   manifest.Key
 	Created time.Time // see Origin

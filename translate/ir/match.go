@@ -31,7 +31,7 @@ type ValueMatch struct {
 	Regex bool
 }
 
-// Match is the condition of one Rule. A request matches if it meets all of its fields.
+// Match is the condition of one Rule. A request matches if it meets the conditions in all fields of the Match.
 type Match struct {
 	Path Path
 	// Within is a prefix that the path must also have, by whole segments. It limits a delegated regular expression

@@ -1,8 +1,9 @@
 package ir
 
-// RBAC rejects all requests of clients in Blocked. If Deny is false, it admits other requests only if they
-// match. If Deny is true, it admits other requests only if they do not match. A request matches if one of
-// Expressions is true and the client is in Allowed.
+// RBAC allows or rejects requests by the client's address and by expressions. Clients in Blocked are always
+// rejected. A request matches if the client is in Allowed and one of Expressions is true; an empty list counts as
+// fulfilled. If Deny is false, other clients' requests are allowed only if they match. If Deny is true, they are
+// allowed only if they do not match.
 type RBAC struct {
 	Deny bool
 	// Expressions are expressions of CEL. If there are none, the expressions match every request.

@@ -50,7 +50,8 @@ func (s *Stream) Name() string {
 // Raw reports whether Envoy forwards TLS to the backend without terminating it.
 func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 
-// Rival is a route that lost domains of a Stream in the conflict resolution order.
+// Rival is a route that requested domains of a Stream but did not get them, because another route comes first in
+// the conflict resolution order.
 type Rival struct {
 	Route   manifest.Key
 	Domains []string // see Stream.Domains
@@ -77,8 +78,8 @@ func (r *StreamRoute) Name() string {
 	return key.Kind + "/" + key.Namespace + "/" + key.Name
 }
 
-// Live reports whether the route has a backend with a weight above 0 and a cluster. The cluster may be without
-// endpoints. It returns false if r is nil.
+// Live reports whether the route can send connections or datagrams to a backend: at least one backend has a weight
+// above 0 and a cluster. The cluster may have no endpoints. Live returns false if r is nil.
 func (r *StreamRoute) Live() bool {
 	return r != nil && slices.ContainsFunc(r.Backends, func(b Backend) bool { return b.Weight > 0 && b.Cluster != "" })
 }

@@ -90,7 +90,8 @@ type Outliers struct {
 	MaxPercent         *uint32
 }
 
-// Breakers limit how much load a cluster gets at the same time. nil fields mean Envoy's defaults.
+// Breakers are Envoy's circuit breakers for a cluster: limits of the load that Envoy sends to the cluster at the
+// same time. nil fields mean Envoy's defaults.
 type Breakers struct {
 	Connections, Pending, Requests, Retries *uint32
 	// Remaining is true if Envoy's statistics show how much of each limit is unused.

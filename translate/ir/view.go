@@ -22,7 +22,8 @@ type View struct {
 	Delegations func() []Delegation
 }
 
-// Delegation is one match of a delegating rule, for the listeners with the port number Port.
+// Delegation shows, for explain, one match of a rule that hands requests to child routes, on the listeners with
+// the port number Port.
 type Delegation struct {
 	Port int32
 	// Chain is the path from the root to the match. The match is the last hop.

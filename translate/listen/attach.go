@@ -88,11 +88,12 @@ func (s *Set) AttachNothing() Attachment {
 // message ends with "and others".
 const maxOwned = 4
 
-// Attach returns the listeners that a route (r) attaches to by one of its parentRefs (ref), and the places
-// where its rules are added. parent is the object that ref names; p has its listeners. Attach considers a
-// listener if sectionName and port of ref select it, and if it admits the route by kind, namespace and hostname
-// (Envoy Gateway's translator design, Outline 2). owner returns the ID of the listener that serves a domain of
-// a port; Attach calls it only for listeners that are Part.Shared.
+// Attach returns to which listeners the route r attaches by one of its parentRefs (ref), and the places for the
+// rules of the route, such as virtual hosts. If the route attaches to no listener, the result has the reason. The
+// parameter parent is the object that ref names, and p has the listeners of that object. A listener must be
+// selected by sectionName and port of ref, and admit the route by kind, namespace and hostname (Envoy Gateway's
+// translator design, Outline 2). The function owner returns the ID of the listener that serves a domain of a port;
+// Attach calls it only for listeners that are Part.Shared.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {
@@ -135,9 +136,9 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 	return out
 }
 
-// ownerOf returns the ID of the listener that serves a domain of l. Of two listeners of a port, the one with
-// the more specific hostname serves the domain, so that it may be another listener than l. The function owner
-// finds it, as in Attach.
+// ownerOf returns the ID of the listener that serves a domain of the listener l. If another listener on the port
+// has a more specific hostname for the domain, that listener serves the domain instead of l. The function owner
+// finds the listener, as in Attach.
 func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) string) string {
 	if !p.Shared[slices.Index(p.Listeners, l)] {
 		return l.ID()
@@ -220,8 +221,9 @@ func protocolWords(kind route.Kind) string {
 	return strings.Join(names, " or ")
 }
 
-// namedBy returns the listeners that a parentRef (ref) selects by sectionName and port. If ref has neither, it
-// returns all of own. own are the listeners of the object that ref names.
+// namedBy returns the listeners that a parentRef (ref) selects by sectionName and port. The parameter own has all
+// listeners of the object that ref names. If ref has neither sectionName nor port, namedBy returns all of these
+// listeners.
 func namedBy(ref gwv1.ParentReference, own []*Listener) []*Listener {
 	var out []*Listener
 	for _, l := range own {
@@ -246,8 +248,9 @@ func wanted(ref gwv1.ParentReference) string {
 	return out
 }
 
-// meantListener returns the beginning of a hint that suggests a listener of own: the one whose name is most
-// similar to the sectionName of ref. It returns "" if no name is similar, or if ref has no sectionName.
+// meantListener returns the beginning of a hint for a sectionName that names no listener. The hint suggests the
+// listener (in the list own) with the most similar name. meantListener returns "" if no name is similar, or if ref
+// has no sectionName.
 func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	if ref.SectionName == nil {
 		return ""
@@ -323,8 +326,9 @@ func domain(hostname string) string {
 	return hostname
 }
 
-// covers reports whether the hostname a includes every host of b. Either may be a wildcard; "" stands for every
-// host. A wildcard includes names with one or more labels before its suffix (Gateway API, Listener.hostname).
+// covers reports whether the hostname a includes every host of the hostname b. Each of the two may be a wildcard,
+// or "" for every host. A wildcard includes names with one or more labels before its suffix (Gateway API,
+// Listener.hostname).
 func covers(a, b string) bool {
 	suffix, wild := strings.CutPrefix(a, "*")
 	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""

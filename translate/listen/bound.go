@@ -50,8 +50,8 @@ func (b Bound) Cause() manifest.Field {
 	return manifest.Field{Object: b.Namespace, Path: "metadata.annotations[" + tenancy.AnnotationHosts + "]"}
 }
 
-// NoHost returns the Attachment of a route that attaches to no listener, because its namespace may serve none
-// of its hosts.
+// NoHost returns the Attachment of a route that attaches to no listener, because the namespace of the route may
+// not serve any of the route's hosts.
 func (b Bound) NoHost() Attachment {
 	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// resolveConflicts sets Conflicted of listeners that cannot be distinguished (Envoy Gateway's translator
-// design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different protocols
-// on one port, a duplicate hostname, or a duplicate name in an object. Two listeners of one object are both
-// conflicted. Of two objects, only the listener of the later object is. A listener that is conflicted or not
-// accepted does not conflict with later objects.
+// resolveConflicts sets the condition Conflicted of listeners that cannot be distinguished (Envoy Gateway's
+// translator design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
+// protocols on one port, a duplicate hostname, or a duplicate name in an object. If both listeners are in one
+// object, both are conflicted. If they are in two objects, only the listener of the later object is conflicted. A
+// listener that is conflicted or not accepted does not conflict with later objects.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -33,9 +33,9 @@ func resolveConflicts(listeners []*Listener) {
 	}
 }
 
-// standing has the listeners with which those of later objects are compared: the listeners that are accepted
-// and have no conflict. ports has the first listener of each port; all others of the port must have a protocol
-// of the same family. hosts has all of them, by port and hostname (claim).
+// standing has the listeners that are accepted and have no conflict, so that listeners of later objects must not
+// conflict with them. The map ports has the first of these listeners on each port; the others on the port have a
+// protocol of the same family. The map hosts has all of these listeners, by port and hostname (see claim).
 type standing struct {
 	ports map[Socket]*Listener
 	hosts map[Place]*Listener
@@ -68,8 +68,8 @@ func (s standing) add(own []*Listener) {
 	}
 }
 
-// claim returns the port and hostname of the listener, as a Place. No two served listeners have the same claim,
-// so that it can be a map key.
+// claim returns the port and hostname of the listener, as a Place. No two served listeners have the same port and
+// hostname, so that the result can be a map key.
 func (l *Listener) claim() Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
 }
@@ -87,9 +87,9 @@ func resolveWithin(own []*Listener) {
 	}
 }
 
-// worse returns the conflict to report if a listener has two, a and b. A conflict of protocols is more
-// important than one of hostnames or names. If both are conflicts of protocols, it returns b. If one is good
-// (no conflict), it returns the other.
+// worse returns the conflict to report if a listener has the two conflicts a and b. A conflict of protocols is
+// more important than one of hostnames or names. If both are conflicts of protocols, worse returns b. If one of
+// the two is no conflict (Good), worse returns the other one.
 func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict[gwv1.ListenerConditionReason] {
 	if b.Reason == gwv1.ListenerReasonProtocolConflict {
 		return b
@@ -193,9 +193,9 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol returns the message of the problem that the protocol of a listener (odd) conflicts with others on
-// its port. all has the listeners of the port. The message lists those with a protocol of another family, but
-// at most maxOwned of them.
+// oddProtocol returns the message of the problem that a listener (odd) has a protocol which cannot share the port
+// with the protocols of other listeners. The parameter all has the listeners of the port. The message lists those
+// with a protocol of another family, but at most maxOwned of them.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

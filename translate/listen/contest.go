@@ -21,10 +21,10 @@ type Loss struct {
 	Domain string
 }
 
-// Contest returns, by key, the routes that one listener does not accept, each with the host that it lost. An
-// HTTPRoute and a GRPCRoute must not have a host in common: the listener accepts only the first of them
-// (Gateway API, GRPCRouteSpec.hostnames). all has the routes of both kinds, in the conflict resolution order. A
-// route that is not accepted does not exclude other routes.
+// Contest returns the routes that one listener does not accept, by key, each with the host that the route lost. An
+// HTTPRoute and a GRPCRoute must not have a host in common: the listener accepts only the first of the two routes
+// (Gateway API, GRPCRouteSpec.hostnames). The parameter all has the routes of both kinds, in the conflict
+// resolution order. A route that is not accepted does not exclude other routes.
 func Contest(all []*Contender) map[manifest.Key]Loss {
 	lost := map[manifest.Key]Loss{}
 	taken := map[string]*holdings{} // by kind
@@ -43,8 +43,8 @@ func Contest(all []*Contender) map[manifest.Key]Loss {
 	return lost
 }
 
-// beaten returns the first host that a route (c) loses to an accepted route of another kind. taken has the
-// hosts of the accepted routes, by kind. The bool is false if the route loses no host.
+// beaten returns the first host that the route c loses, because an accepted route of another kind has that host.
+// The parameter taken has the hosts of the accepted routes, by kind. The result is false if c loses no host.
 func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	for kind, other := range taken {
 		if kind == c.Origin.Key.Kind {
@@ -59,8 +59,9 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of all accepted routes of one kind. The map at has, by host, the first route that has
-// the host. The map below has, by wildcard, the first route with a host that the wildcard covers.
+// holdings are the hosts of all accepted routes of one kind. In the map at, the key is a host, and the value has
+// the first route with that host. In the map below, the key is a wildcard, and the value has the first route with
+// a host that the wildcard covers.
 type holdings struct{ at, below map[string]Loss }
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
@@ -79,8 +80,8 @@ func (h *holdings) take(c *Contender) {
 	}
 }
 
-// holder finds an accepted route that has a host in common with domain. It returns the Loss of a route that
-// requests domain: the found route, and the common host. held is false if there is no such route.
+// holder looks for an accepted route that has a host in common with domain. If there is such a route, loss has
+// that route and the common host, and held is true. Otherwise held is false.
 func (h *holdings) holder(domain string) (loss Loss, held bool) {
 	for _, at := range append(wildcards(domain), domain) {
 		if loss, held = h.at[at]; held {

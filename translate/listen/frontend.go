@@ -19,15 +19,16 @@ type References struct {
 	Authority   func(gwv1.ObjectReference) Authority
 }
 
-// validation is how client certificates are verified on one or more listeners. accepted and resolved are added
-// to the conditions of these listeners.
+// validation says how client certificates are verified on one or more listeners. Its verdicts accepted and
+// resolved are added to the conditions Accepted and ResolvedRefs of these listeners.
 type validation struct {
 	clients            *ir.Clients // nil if certificates are not verified, or if no CA certificate can be used
 	accepted, resolved manifest.Verdict[gwv1.ListenerConditionReason]
 }
 
-// frontend is a Gateway's spec.tls.frontend: how its listeners verify client certificates. ports has the
-// validation of each port with a configuration of its own (perPort). All other ports use standard.
+// frontend is a Gateway's spec.tls.frontend: how its listeners verify client certificates. The field ports has the
+// validation of each port with a configuration of its own (perPort). The listeners on all other ports use the
+// field standard.
 type frontend struct {
 	ports    map[int32]validation
 	standard validation
@@ -68,10 +69,10 @@ func (f *frontend) ask(listeners []*Listener) {
 	}
 }
 
-// validation returns how client certificates are verified by one configuration (from), and reports references
-// to CA certificates that cannot be used. If none can be used, the listeners are not accepted. If the
-// configuration accepts clients without a valid certificate, it sets r.Insecure. If from is nil, the result is
-// zero: no verification.
+// validation returns how client certificates are verified by one configuration (from), and reports references to
+// CA certificates that cannot be used. If no reference can be used, the listeners are not accepted. If the
+// configuration accepts clients without a valid certificate, validation sets r.Insecure. If from is nil, the
+// result is the zero validation, which verifies no certificate.
 func (r *specReader) validation(field string, from *gwv1.FrontendTLSValidation, follow References) (v validation) {
 	if from == nil {
 		return v

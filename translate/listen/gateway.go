@@ -91,9 +91,9 @@ type specReader struct {
 	bound Bound // of the namespace of the object that defines the listeners
 }
 
-// Read validates the spec of a Gateway. given are the addresses to bind if the spec has no addresses, or an
-// entry without a value: addresses of the pool, or all interfaces. follow resolves references to certificates.
-// The result is complete only after the caller has called Join.
+// Read validates the spec of a Gateway. If spec.addresses is empty or an entry has no value, the Gateway gets the
+// addresses in the parameter given: those of the address pool, or all interfaces. The parameter follow resolves
+// references to certificates. The result is complete only after the caller has called Gateway.Join.
 func Read(object *manifest.Object, given []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
@@ -127,8 +127,9 @@ func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 }
 
 // addresses sets r.Addresses to the IP addresses of the spec. If the spec has no addresses, or an entry has no
-// value, it adds the addresses in given (docs/design/gateways.md). If an address cannot be used, or given is
-// needed and empty, it reports this and sets Unusable.
+// value, it also adds the addresses in the parameter given (docs/design/gateways.md). If an address cannot be
+// used, addresses reports the problem and sets Unusable. It does the same if the parameter given is empty but
+// needed.
 func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 	open := len(list) == 0
 	for i, address := range list {

@@ -25,16 +25,16 @@ func Covers(hosts ir.Hosts, domain string) bool {
 	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
 }
 
-// Spans reports whether own contains all hosts of all places.
+// Spans reports whether the set own contains every host of every place (see Place).
 func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within returns the places of a delegated child that serves only some hosts of its root. places are the
-// root's. held has each of them that has at least one of hosts, possibly several times. For a host that is
-// narrower than its place, narrower has a Place for the host and for each wildcard between host and place. A
-// host that another listener of the port serves is left out (listener isolation). If hosts contains every host,
-// Within returns places and nil.
+// Within limits the places (virtual hosts) of a root route to those of a delegated child that serves only the
+// given hosts. The result held has each place with at least one of these hosts, possibly several times. If a host
+// is narrower than its place, the result narrower has a Place for the host, and one for each wildcard between host
+// and place. A host that another listener of the port serves is left out (listener isolation). If hosts contains
+// every host, Within returns places and nil.
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil

@@ -116,8 +116,8 @@ func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 	}
 }
 
-// allows reports whether a Gateway accepts ListenerSets of a namespace. The function labelsOf returns the
-// labels of the namespace.
+// allows reports whether the Gateway in object accepts ListenerSets of a namespace. The function labelsOf returns
+// the labels of the namespace.
 func allows(object *manifest.Object, namespace string, labelsOf func() map[string]string) bool {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	switch from, by := allowedFrom(gateway); from {
@@ -132,8 +132,9 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 	return false
 }
 
-// Join adds the listeners of the accepted ListenerSets, which must be in the order of CompareSets. Then it
-// applies spec.tls.frontend to all listeners, and resolves and reports the conflicts between them.
+// Join adds the listeners of the accepted ListenerSets to the Gateway. The sets must be in the order of
+// CompareSets. Afterwards Join applies spec.tls.frontend to all listeners, and resolves and reports the conflicts
+// between listeners.
 func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {

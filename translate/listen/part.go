@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Part is the part of a Gateway that one object defines: the listeners of the Gateway object itself, or of one
-// ListenerSet, after all conflicts are resolved. The translation of a route reads only the Parts of its
-// parentRefs. So an edit of one ListenerSet does not affect routes of other ListenerSets.
+// Part has the listeners that one object adds to a Gateway, after all conflicts are resolved. The object is the
+// Gateway itself or one ListenerSet. The translation of a route reads only the Parts of its parentRefs. So an edit
+// of one ListenerSet does not affect routes of other ListenerSets.
 type Part struct {
 	// Gateway is the "namespace/name" of the Gateway.
 	Gateway string
@@ -24,7 +24,8 @@ type Part struct {
 	Shared []bool
 }
 
-// Part returns the part of the Gateway that one object defines: the Gateway object, or a ListenerSet.
+// Part returns the listeners that one object (owner) adds to the Gateway. The parameter owner is the key of the
+// Gateway itself or of a ListenerSet.
 func (g *Gateway) Part(owner manifest.Key) *Part {
 	out := &Part{Gateway: g.Name, Unusable: g.Unusable, Listeners: g.ListenersOf(owner)}
 	out.Shared = make([]bool, len(out.Listeners))

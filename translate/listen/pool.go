@@ -65,11 +65,11 @@ func CheckPool(pool netip.Prefix) error {
 	return nil
 }
 
-// AssignAddresses returns the addresses of the pool that each Gateway gets, by the Gateway's key. A Gateway
-// gets fewer than requested if the pool is exhausted. requests must be in conflict resolution order. The
-// address depends on the Gateway's name, so that Gateways keep their addresses when others are added or
-// removed. If two names lead to the same address, the first Gateway gets it, and the other gets the next free
-// address.
+// AssignAddresses returns the addresses of the pool that each Gateway gets, by the Gateway's key. If the pool is
+// exhausted, a Gateway gets fewer addresses than it requests. The requests must be in conflict resolution order.
+// An address depends on the Gateway's name, so that Gateways keep their addresses when others are added or
+// removed. If two names lead to the same address, the first Gateway gets this address, and the other Gateway gets
+// the next free address.
 //
 // Under path policies, the address of a Gateway outside cluster paths stays free for other Gateways. Two such
 // Gateways may have the same address, because no two namespaces have the same port.
@@ -117,8 +117,8 @@ type assignment struct {
 	taken       map[netip.Addr]bool
 }
 
-// reserve makes an address unavailable to later requests. If the Gateway that uses it (w) is outside cluster
-// paths (Origin.Outside), the address stays available.
+// reserve makes an address unavailable to later requests. The parameter w is the request of the Gateway that uses
+// the address. If that Gateway is outside cluster paths (Origin.Outside), the address stays available.
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	if !w.Origin.Outside {
 		l.taken[ip] = true

@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// Claim is the claim of one Gateway to bind one port. If several Gateways claim a port, CompareClaims decides.
+// Claim is the request of one Gateway to bind one port. If several Gateways claim a port, CompareClaims decides
+// which Gateway comes first.
 type Claim struct {
 	Origin    *ir.Origin // the rank of the first served listener on the port
 	Name      string     // of the Gateway
@@ -41,9 +42,9 @@ func (s Socket) String() string {
 // socket returns the port that the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims returns the ports that a Gateway wants to bind, with the claim to each. The claim has the rank of the
-// first served listener on the port. For a listener of a ListenerSet, this is the later of two origins: that of
-// the Gateway, and that of the ListenerSet. So a ListenerSet that is younger than another Gateway takes no port
+// Claims returns a Claim for each port that the Gateway wants to bind. The first served listener on the port
+// decides how the Claim is ordered. For a listener of a ListenerSet, the Claim has the later of two origins: that
+// of the Gateway, and that of the ListenerSet. So a ListenerSet that is younger than another Gateway takes no port
 // from that Gateway.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
@@ -55,9 +56,9 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	return claims
 }
 
-// Holders decides which Gateways bind a port that several Gateways claim. The result has the Gateways that
-// cannot bind it, by name, each with the Gateway that has its address. claims has all claims to the port, in
-// the order of CompareClaims.
+// Holders decides which Gateways bind a port that several Gateways claim. The keys of the result are the names of
+// the Gateways that cannot bind the port. The value is the name of the Gateway that already binds one of the same
+// addresses. The parameter claims has all claims to the port, in the order of CompareClaims.
 func Holders(claims []*Claim) map[string]string {
 	holders := map[string]string{}
 	bound := bindings{byAddress: map[string]string{}}
@@ -71,15 +72,16 @@ func Holders(claims []*Claim) map[string]string {
 	return holders
 }
 
-// bindings are the Gateways that bind one port: byAddress has the Gateway of each address, all is the Gateway
-// that binds all addresses, and first is the first Gateway of any address. 0.0.0.0 and :: mean all addresses.
+// bindings are the Gateways that bind one port. The map byAddress has the Gateway of each address. The field all
+// is the Gateway that binds all addresses, by 0.0.0.0 or ::. The field first is the first Gateway that binds any
+// address.
 type bindings struct {
 	byAddress  map[string]string
 	all, first string
 }
 
-// holder returns a Gateway that already binds one of the addresses. It returns "" if no Gateway does, so that
-// all of them are free.
+// holder returns the name of a Gateway that already binds one of the addresses. It returns "" if all of the
+// addresses are free.
 func (b *bindings) holder(addresses []string) string {
 	for _, address := range addresses {
 		by := cmp.Or(b.all, b.byAddress[address])
@@ -110,9 +112,9 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns a copy of the Gateway after conflicts with other Gateways. holder returns the other
-// Gateway that has a port, "" if there is none. Listeners of such a port are not served in the copy, and each
-// has a problem.
+// WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway binds their port.
+// Each of these listeners has a problem. The function holder returns the name of the other Gateway that binds a
+// port, or "" if there is none.
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil
@@ -150,9 +152,9 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the served listeners of one port to the ir.Port. All HTTP listeners share one filter chain. Each
-// HTTPS listener has its own, because no two have the same hostname. TCP, UDP and TLS listeners become
-// ir.Streams without routes.
+// fill adds the served listeners on the port at to the ir.Port. All HTTP listeners share one filter chain. Each
+// HTTPS listener has its own chain, because no two HTTPS listeners have the same hostname. TCP, UDP and TLS
+// listeners become ir.Streams without routes.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// readSettings sets r.Settings from the annotations of the Gateway that configure all of its listeners. It
-// warns of unknown values and ignores them.
+// readSettings sets r.Settings from the annotations of the Gateway that configure all of its listeners.
+// readSettings adds a warning for each annotation with an unknown value, and otherwise ignores that annotation.
 func (r *specReader) readSettings(annotations map[string]string) {
 	switch value, set := annotations[api.AnnotationProxyProtocol]; {
 	case value == "true":

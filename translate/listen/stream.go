@@ -24,10 +24,11 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign gives the hostnames of TCP, TLS and UDP listeners to routes. At first, port.Streams has one ir.Stream
-// for each listener. Afterwards it has those of the routes. claimants must be in the conflict resolution order:
-// a hostname goes to the first route that requests it. If no route requests the hostname of a listener, its
-// ir.Stream stays without a route. Envoy then closes its connections and drops its datagrams.
+// Assign gives the hostnames of TCP, TLS and UDP listeners to routes. Before the call, port.Streams has one
+// ir.Stream for each listener. After the call, it has an ir.Stream for each route that got hostnames of a
+// listener. The claimants must be in the conflict resolution order: a hostname goes to the first route that
+// requests it. If no route requests the hostname of a listener, the listener keeps an ir.Stream without a route.
+// Envoy then closes the connections and drops the datagrams of the listener.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
@@ -44,10 +45,10 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim appends to out the ir.Stream that the route of c gets at one listener. own is the ir.Stream of the
-// listener without a route. taken has the index in out for each domain that a route has already. If the route
-// gets no domain, nothing is appended. The route is added to Behind of each earlier ir.Stream with a domain
-// that it requested.
+// claim gives the route of c the domains of one listener that it requests and no earlier route has. If there are
+// any, claim appends an ir.Stream for the route to out. The parameter own is the ir.Stream of the listener without
+// a route. The parameter taken maps each domain that a route already has to an index in out. For each domain that
+// an earlier route has, claim adds the route to Behind of the earlier route's ir.Stream.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil

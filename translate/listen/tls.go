@@ -160,9 +160,9 @@ func (g *Gateway) TLSNames(port int32) *TLSNames {
 	return out
 }
 
-// under groups names by the wildcards that cover them. The result has each wildcard that covers at least one
-// name. The wildcard itself may be one of names, but is not in its own group. The name a.example.com, for
-// example, is in the groups *.example.com, *.com and *.
+// under groups names by the wildcards that cover them. The result has a list of names for each wildcard that
+// covers at least one name. For example, a.example.com is in the lists of *.example.com, *.com and *. A wildcard
+// may be one of the names, but is not in its own list.
 func under(names []string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {
@@ -188,10 +188,11 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 	return n == other || n != nil && other != nil && slices.Equal(n.names, other.names)
 }
 
-// Misdirected returns the hosts for which a filter chain answers 421, because other listeners serve them: the
-// names of the other listeners. If there are more than ir.MaxMisdirected names, it returns only those that the
-// chain covers, and "*" for all others. Otherwise each chain would have a virtual host for each listener. It
-// returns nil if n is nil.
+// Misdirected returns the hosts for which a filter chain answers 421, because other listeners serve them. The
+// parameter chain is the hostname of the filter chain. Usually the result has the names of all other listeners. If
+// the port has more than ir.MaxMisdirected names, the result has only those that the chain's wildcard covers, and
+// "*" for the rest. Otherwise each chain would have a virtual host for each listener. Misdirected returns nil if n
+// is nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

@@ -63,8 +63,8 @@ func (e *Engine) Flush(stop Stop) (err error) {
 // the function of a rule leaves the engine consistent: the rule runs again at the next Flush.
 func (e *Engine) Torn() bool { return e.torn }
 
-// check ends the Flush with a panic if stop has an error. Rules that were running are run again by the next
-// Flush (see Engine.abandon).
+// check panics if the Stop of the present Flush has an error, and Flush recovers from that panic. A rule that
+// was running is run again by the next Flush (see Engine.abandon).
 func (e *Engine) check() {
 	if e.stop == nil {
 		return
@@ -75,14 +75,15 @@ func (e *Engine) check() {
 	}
 }
 
-// settleFirst computes the queued values of the first family that has any, in the order of declaration. It
-// reports whether there was one. A later family waits until all earlier families have none, so that no value is
-// computed from half of a change.
+// settleFirst computes the queued values of one family: the first one, in the order of declaration, that has
+// any. It returns false if no family has queued values. A later family waits until all earlier families have
+// none, so that no value is computed from half of a change.
 func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
 
-// collectIdle removes the idle cells that are still unneeded. It reports whether there were idle cells.
+// collectIdle removes those cells in e.idle that nothing has needed since. It reports whether there were idle
+// cells, removed or not.
 func (e *Engine) collectIdle() bool {
 	collected := len(e.idle) > 0
 	for len(e.idle) > 0 {
@@ -95,8 +96,8 @@ func (e *Engine) collectIdle() bool {
 	return collected
 }
 
-// node is the part that the cells of all families have in common: the readers of the value, and the link to the
-// next cell with the same key (see row).
+// node is what the cells of all families have in common. It has the readers of the cell's value, and the link
+// to the next cell with the same key (see row).
 type node struct {
 	cell cell
 	// next is the cell of another family for the same key, or nil.
@@ -112,8 +113,8 @@ func (n *node) head() *node { return n }
 // enqueue implements cell. Only cells of rules have a queue.
 func (n *node) enqueue() {}
 
-// read makes a rule (by) a reader of n: it runs again when the value of n changes. It has no effect if the rule
-// is a reader already.
+// read makes a rule (by) a reader of n: the rule runs again when the value of n changes. If the rule already is
+// a reader, nothing changes.
 func (n *node) read(by *instance) {
 	switch {
 	case n.more != nil:
@@ -128,7 +129,7 @@ func (n *node) read(by *instance) {
 	}
 }
 
-// forget removes a rule (by) from the readers of n. It has no effect if the rule is no reader.
+// forget removes a rule (by) from the readers of n. If the rule is no reader, nothing changes.
 func (n *node) forget(by *instance) {
 	if n.one == by {
 		n.one = nil
@@ -190,15 +191,16 @@ type Ctx struct {
 	many  map[*node]struct{}
 }
 
-// manyReads is how many reads Ctx.has searches in a list. It uses a map for more.
+// manyReads is the number of reads of a run up to which Ctx.has searches a list. Above it, Ctx.has uses a map.
 const manyReads = 32
 
 // Pause lets the Flush be interrupted. A rule that works for long between two reads should call it from time to
 // time.
 func (c *Ctx) Pause() { c.engine.check() }
 
-// record records that the rule read n, so that the rule runs again when n changes. The caller must call Pause
-// before it creates the cell. Otherwise an interruption in between would leave a cell without a reader.
+// record records that the rule read n, so that the rule runs again when n changes. A caller that may create the
+// cell must call Pause before. A Flush that is interrupted after the cell was created would leave a cell
+// without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return
@@ -247,8 +249,8 @@ func (e *Engine) end(c *Ctx) {
 	e.spare = append(e.spare, c.reads[:0])
 }
 
-// abandon ends a run that panicked, and makes the rule due again. Until the rule runs again, it remains a
-// reader of all cells that this run or the previous run read.
+// abandon ends a run of a rule that panicked, and makes the rule run again in the next Flush. Until then, the
+// rule remains a reader of all cells that this run or the previous run read.
 func (e *Engine) abandon(c *Ctx) {
 	i := c.reader
 	i.running = false
@@ -264,8 +266,8 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release removes a rule (reader) from the readers of the cells that it read. It skips cells for which the
-// function still returns true. A cell without readers becomes idle (see Engine.idle).
+// release removes a rule (reader) from the readers of the cells that the rule's last run read. Cells for which
+// the function still returns true are skipped. A cell without readers becomes idle (see Engine.idle).
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {
@@ -306,7 +308,7 @@ func (s *subscribers[K, V]) subscribe(by *label, fn func(K, Change[V])) {
 	}
 }
 
-// notify calls all subscribers with the change of a key.
+// notify calls all subscribed functions with a change (c) of the value of a key (k).
 func (s *subscribers[K, V]) notify(k K, c Change[V]) {
 	for _, fn := range s.fns {
 		fn(k, c)

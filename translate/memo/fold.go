@@ -51,9 +51,9 @@ func (c *foldCell[K, ID, M, V]) collect() {
 	}
 }
 
-// NewFold declares a fold. step receives the present value (the zero V at first) and the changed members, and
-// returns the new value. step must not modify the present value. Its result must depend only on the set of
-// members. equal reports whether two values are equal.
+// NewFold declares a fold. The function step gets the present value of a key (the zero V at first) and the
+// members that changed, and returns the new value. It must not modify the present value, and its result must
+// depend only on the set of members. The function equal reports whether two values are equal.
 func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
 	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal}
 	f.name = name
@@ -68,9 +68,10 @@ type Place[K, ID comparable] struct {
 	ID  ID
 }
 
-// From makes values of a source (of) the members of f. The function emit calls yield for each member that it
-// finds in a value, at most once for each Place. Members from different sources or keys must have different
-// Places. The function equal reports whether a member is unchanged. Unchanged members do not run f.
+// From makes a fold (f) take its members from the values of a source (of). The function emit gets a key and
+// value of the source, and calls yield for each member that the value has, at most once for each Place. Members
+// of different sources, or of different keys of a source, must have different Places. The function equal
+// compares the old and the new version of a member: if they are equal, the fold does not run.
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
@@ -111,7 +112,8 @@ func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	}
 }
 
-// Get returns the value of key. ok is false if it has no members. The read is recorded in both cases.
+// Get returns the value of key. If the key has no members, ok is false. In both cases the read is recorded, so
+// that the rule runs again when the value changes.
 func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	c.Pause()
 	cell := f.cell(key)

@@ -70,7 +70,8 @@ func (in *Input[K, V]) Delete(key K) {
 	cell.collect()
 }
 
-// Get returns the value of key. ok is false if there is none. The read is recorded in both cases.
+// Get returns the value of key. If the key has no value, ok is false. In both cases the read is recorded, so
+// that the rule runs again when the value changes.
 func (in *Input[K, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	c.Pause()
 	cell := in.cell(key)
@@ -133,8 +134,8 @@ func (b *bucket[X, K]) collect() {
 	}
 }
 
-// NewIndex declares an index over a family. properties returns the properties under which a key is listed,
-// without duplicates. compare is the order of the keys in a list.
+// NewIndex declares an index over a family (of). The function properties returns the properties under which a
+// key is listed, without duplicates. The function compare is the order of the keys in a list.
 func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
 	x := &Index[X, K]{compare: compare}
 	x.buckets = newTable[X, *bucket[X, K]](e, x)
@@ -151,8 +152,8 @@ func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func
 	return x
 }
 
-// move updates the lists after the value of key changed. before and after are the properties of the old and the
-// new value. key stays in the lists of properties that both have.
+// move updates the lists of an index after the value of key changed. The parameters before and after are the
+// properties of the old and of the new value. In the lists of properties that are in both, nothing changes.
 func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range before {
 		if !slices.Contains(after, at) {

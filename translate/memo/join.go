@@ -6,9 +6,9 @@ type Pair[L, R comparable] struct {
 	Right R
 }
 
-// Join pairs the keys of two families that share a property. The left keys select, and the right keys can be
-// selected. It has a value for exactly the pairs that share one or more properties. An edit costs the pairs
-// that it adds or removes.
+// Join has a value for each pair of a left key and a right key that share at least one property: the left key
+// selects by the property, and the right key has the property. The cost of an edit depends only on the pairs
+// that the edit adds or removes.
 type Join[L, R, X comparable] struct {
 	left  map[X]*set[L]
 	right map[X]*set[R] // without properties that only one key can have
@@ -18,8 +18,8 @@ type Join[L, R, X comparable] struct {
 }
 
 // NewJoin declares a join. The functions leftAt and rightAt return the properties of a value, without
-// duplicates. The function named is for properties that only one right key can have: it returns that key and
-// true. For such a property, the join stores no list of right keys.
+// duplicates. Some properties belong to one right key only, for example its name. For such a property, the
+// function named returns that key and true, so that the join stores no list of right keys.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
 ) *Join[L, R, X] {
@@ -48,8 +48,9 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	return j
 }
 
-// eachMove calls fn for each property that a change adds to a key (step 1) or removes from it (step -1). Added
-// properties come first. So the count of a pair that stays never falls to 0 in between.
+// eachMove calls fn for each property that a change adds to a key (step 1) and for each that a change removes
+// from a key (step -1). Added properties come first, so that the count of a pair that stays never falls to 0 in
+// between.
 func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K, V) []X, fn func(at X, step int)) {
 	before := map[X]bool{}
 	if change.Had {

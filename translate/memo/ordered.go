@@ -17,8 +17,8 @@ type branch[T any] struct {
 	height, len int32
 }
 
-// NewOrdered returns an empty set with the order of compare, which must be a strict total order. Items that
-// compare as 0 are the same item.
+// NewOrdered returns an empty set. The function compare is the order of the set: a strict total order. Items
+// for which compare returns 0 are the same item.
 func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 	return Ordered[T]{compare: compare}
 }
@@ -26,12 +26,14 @@ func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
 // Len returns the number of items.
 func (o Ordered[T]) Len() int { return int(o.root.size()) }
 
-// Insert returns the set with item. An item that compares as 0 is replaced.
+// Insert returns the set with the given item added. If the set has an item that compares as 0 with it, the
+// given item replaces that item.
 func (o Ordered[T]) Insert(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.insert(o.root, item)}
 }
 
-// Delete returns the set without the item that compares as 0 with item, if there is one.
+// Delete returns the set without the item that compares as 0 with the given item. Without such an item, the
+// result has the same items as o.
 func (o Ordered[T]) Delete(item T) Ordered[T] {
 	return Ordered[T]{o.compare, o.remove(o.root, item)}
 }
@@ -50,7 +52,8 @@ func (b *branch[T]) walk(yield func(T) bool) bool {
 	return b == nil || b.left.walk(yield) && yield(b.item) && b.right.walk(yield)
 }
 
-// From yields the items from item on, in order. It needs O(log n) steps to find the first one.
+// From yields the given item, if the set has it, and all items after it, in order. Finding the first of them
+// takes O(log n) steps.
 func (o Ordered[T]) From(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.from(o.root, item, yield) }
 }
@@ -66,7 +69,8 @@ func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
 	return o.from(b.left, item, yield) && yield(b.item) && b.right.walk(yield)
 }
 
-// Before yields the items before item, the last one first. It needs O(log n) steps to find that one.
+// Before yields all items before the given one, in reverse order. Finding the first of them takes O(log n)
+// steps.
 func (o Ordered[T]) Before(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.before(o.root, item, yield) }
 }

@@ -29,8 +29,8 @@ func (c *ruleCell[K, V]) of() any { return c.rule }
 // enqueue implements cell: it queues the cell for the next flush of its rule.
 func (c *ruleCell[K, V]) enqueue() { c.rule.queue = append(c.rule.queue, c) }
 
-// NewRule declares a rule. run computes the value of a key. equal reports whether two values are equal.
-// Engine.Trace reports the name.
+// NewRule declares a rule. The function run computes the value of a key. The function equal reports whether two
+// values are equal. The parameter name is what Engine.Trace and Engine.Families report.
 func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, equal func(a, b V) bool) *Rule[K, V] {
 	r := &Rule[K, V]{engine: e, run: run, equal: equal}
 	r.name = name
@@ -39,8 +39,8 @@ func NewRule[K comparable, V any](e *Engine, name string, run func(*Ctx, K) V, e
 	return r
 }
 
-// Get returns the value of key and records the read. It runs the rule first if necessary. It panics if the rule
-// is running for this key already.
+// Get returns the value of key and records the read. If the value is missing or out of date, the rule runs
+// first. Get panics if the rule is already running for this key.
 func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	c.Pause()
 	cell := r.cell(key)
@@ -54,12 +54,13 @@ func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	return cell.value
 }
 
-// Each makes a rule compute and keep a value for every key of a source.
+// Each makes a rule (r) compute and keep a value for every key that a source (of) has.
 func Each[K comparable, X, V any](r *Rule[K, V], of Keyed[K, X]) {
 	EachOf(r, of, func(key K, _ X) []K { return []K{key} })
 }
 
-// EachOf makes a rule compute and keep a value for every key that keys returns for a value of a source.
+// EachOf makes a rule (r) compute and keep a value for certain keys. For each value of a source (of), the
+// function keys returns the keys of the rule that the source's value requires.
 func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(S, X) []K) {
 	of.subscribe(nil, func(at S, change Change[X]) {
 		if change.Has {
@@ -77,8 +78,8 @@ func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(
 	})
 }
 
-// unpin records that one entry of a source no longer requires the value of key (see instance.pins). If nothing
-// else needs the value, its cell becomes idle.
+// unpin records that one entry of a source no longer requires the value of key (see instance.pins). If no rule
+// reads the value and no other entry requires it, its cell becomes idle and may be removed.
 func (r *Rule[K, V]) unpin(key K) {
 	cell, _ := r.cells.get(key)
 	cell.pins--

@@ -12,8 +12,9 @@ func NewSink[K comparable, V any](of Keyed[K, V]) *Sink[K, V] {
 	return s
 }
 
-// note adds a change to those of its key. The sink keeps one change for each key, from the first old value to
-// the last new one. It keeps none for a value that was added and then removed.
+// note joins a change with the earlier changes of the same key. The sink keeps one change for each key, from
+// the value before the first change to the value after the last change. For a value that was added and then
+// removed, nothing is kept.
 func (s *Sink[K, V]) note(key K, change Change[V]) {
 	if first, ok := s.changes[key]; ok {
 		change.Old, change.Had = first.Old, first.Had

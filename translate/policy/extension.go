@@ -14,8 +14,8 @@ import (
 // paths, and the object is in another file.
 const ServiceNotAllowed = "ExtensionNotAllowed"
 
-// LowerExtension converts a GatewayExtension of any kind except jwt. It also returns the reference to the
-// backend of the external service; the caller resolves it and sets Service.Cluster. The problems name fields;
+// LowerExtension converts a GatewayExtension of any kind except jwt. It also returns the reference to the backend
+// of the external service; the caller resolves this reference and sets Service.Cluster. The problems name fields;
 // the caller adds the object. If a problem is an error, the extension must not be used.
 func LowerExtension(key manifest.Key, spec *api.GatewayExtensionSpec) (*ir.Extension, *api.BackendRef, []manifest.Problem) {
 	switch {

@@ -158,15 +158,16 @@ var fields = sync.OnceValue(func() []Field {
 	}
 })
 
-// RouteHas reports whether a rule itself, by a filter or a field, sets what the given field of policies sets.
-// The rule then takes precedence over every policy.
+// RouteHas reports whether a rule itself, by a filter or field of its route, already sets what the named field of
+// policies sets. If it does, the rule's own setting takes precedence over every policy.
 func RouteHas(action *ir.Action, name ir.Field) bool {
 	return slices.ContainsFunc(Fields(), func(f Field) bool {
 		return f.Name == name && f.routeHas != nil && f.routeHas(action)
 	})
 }
 
-// Outcome says where the value of a field comes from after a merge of two specs.
+// Outcome is the result of merging one field of two specs (parent and child): it says which spec the merged value
+// comes from.
 type Outcome uint8
 
 // The values of Outcome.
@@ -176,8 +177,9 @@ const (
 	Joined                // both values, merged
 )
 
-// merge merges one field of two specs by the strategy s. from is the spec of the higher level (the parent's),
-// and into that of the lower one. The result is in into. Outcome says where its value comes from.
+// merge merges this field of two specs by the strategy s. The parameter from is the spec of the parent's level,
+// and into is the spec of the child's level. The merged value is stored in into. The Outcome says which of the two
+// specs the value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):
@@ -227,7 +229,7 @@ func warning(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "NoEffect", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// number converts *p. If p is nil, it returns unset.
+// number converts *p to uint32. If p is nil, it returns the parameter unset.
 func number(p *int32, unset uint32) uint32 {
 	if p == nil {
 		return unset

@@ -19,9 +19,9 @@ func aclOff(s *api.TrafficPolicySpec) bool {
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs merges the policy field acl of two specs (see Field.join). The result has the rules of first and
-// last. If both have a range, the rule of last applies. The defaultAction is that of last. The denyResponse is
-// that of last, or that of first if last has none.
+// joinACLs combines the policy field acl of two specs and stores the result in into (see Field.join). The result
+// has the rules of both specs. If both have a rule for the same range, the rule of last applies. The defaultAction
+// is that of last. The denyResponse is that of last, or that of first if last has none.
 func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	out := *last.ACL
 	preferred := map[netip.Prefix]bool{}
@@ -110,7 +110,7 @@ func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*
 // cidrFault says what is wrong with an address or a range of addresses, and what to do.
 type cidrFault struct{ message, hint string }
 
-// at returns the fault as the problem of a field.
+// at returns the fault as a problem of the given field.
 func (f *cidrFault) at(field string) manifest.Problem {
 	return manifest.Problem{Code: schema.InvalidValue, Severity: manifest.Error, Field: field, Message: f.message, Hint: f.hint}
 }

@@ -22,8 +22,8 @@ func lowerCORS(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Proble
 	return problems
 }
 
-// CORS converts the Gateway API's CORS filter. at is the path of the filter. The problems name fields below it,
-// but not the object.
+// CORS converts the Gateway API's CORS filter. The parameter at is the path of the filter in its object, such as
+// spec.rules[0].filters[1].cors. The problems name fields below that path; the caller adds the object.
 func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 	to := &ir.CORS{
 		Credentials: isTrue(from.AllowCredentials), MaxAge: uint32(from.MaxAge),

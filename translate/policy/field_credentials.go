@@ -139,9 +139,9 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	}}
 }
 
-// readUsers returns the users in the lines of an htpasswd file, sorted by name. If a line is invalid or there
-// is no user, it returns a fault and no users. subject returns how a message names the line with an index, such
-// as "line 3 ".
+// readUsers returns the users in the lines of an htpasswd file, sorted by name. If a line is invalid or there is
+// no user, it returns a fault and no users. The function subject returns the words, such as "line 3 ", by which a
+// message names the line with a given index.
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {
@@ -170,9 +170,10 @@ func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, 
 	return sortedCredentials(known), nil
 }
 
-// ReadKeys adds the clients in the data of a Secret to known, which maps names to keys. It removes surrounding
-// blanks from keys, and skips clients with an empty key. It returns what is wrong with the data, or nil. If it
-// returns a fault, only some clients may have been added. The fault contains no key.
+// ReadKeys adds the API keys of clients to the map known. In the data of a Secret, the key is a client's name and
+// the value is the client's API key. ReadKeys removes surrounding blanks from API keys, and skips clients with an
+// empty one. It returns a fault if the data cannot be used, and nil otherwise. With a fault, only some clients may
+// have been added. The fault contains no API key.
 func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFault {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		key := ir.Hidden(strings.TrimSpace(string(data[name])))
@@ -189,8 +190,9 @@ func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFau
 	return nil
 }
 
-// Clients returns the clients in known, sorted by name. It returns a fault and no clients if known is empty, or
-// if two clients have the same key. The fault contains no key.
+// Clients returns the clients in the map known, which has an API key for each client name, sorted by name. It
+// returns a fault and no clients if the map is empty, or if two clients have the same API key. The fault contains
+// no API key.
 func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {
 	if len(known) == 0 {
 		return nil, &CredentialFault{0, "there is no key", "write an entry for each client, with its key"}
@@ -206,7 +208,7 @@ func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *Creden
 	return clients, nil
 }
 
-// sortedCredentials returns the credentials in known, sorted by name.
+// sortedCredentials returns the entries of the map known as credentials, sorted by name.
 func sortedCredentials(known map[string]ir.Hidden) (out []ir.Credential) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		out = append(out, ir.Credential{Name: name, Secret: known[name]})

@@ -31,9 +31,10 @@ func lowerJWTAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// LowerJWT converts the field jwt of a GatewayExtension. It does not set the clusters of remote keys. configMap
-// returns the text with the keys in a ConfigMap of the extension's namespace, or why there is none. The
-// problems name fields. If a problem is an error, the extension must not be used.
+// LowerJWT converts the field jwt of a GatewayExtension. It does not set the clusters from which Envoy fetches
+// remote keys. The function configMap returns the keys (as text) in a ConfigMap of the extension's namespace, or
+// why there are none. The problems name fields; the caller adds the object. If a problem is an error, the
+// extension must not be used.
 func LowerJWT(key manifest.Key, from *api.JWT, configMap func(name string) (text string, fault *CredentialFault)) (*ir.JWT, []manifest.Problem) {
 	mode := api.Text(from.ValidationMode)
 	to := &ir.JWT{
@@ -111,9 +112,9 @@ func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// lowerKeys sets the keys of a provider. They are in the GatewayExtension, in a ConfigMap, or at a URL from
-// which Envoy fetches them. configMap is that of LowerJWT. It returns a problem if there are no usable keys or
-// the URL is invalid, and a warning for each key that is left out.
+// lowerKeys sets the keys of a provider in the parameter to. The keys are in the GatewayExtension, in a ConfigMap
+// (read by the function configMap, see LowerJWT), or at a URL from which Envoy fetches them. lowerKeys returns a
+// problem if there are no usable keys or the URL is invalid, and a warning for each key that is left out.
 func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
 		return lowerRemoteKeys(from.Remote, to)

@@ -16,7 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// never is protection.off for a field that cannot be turned off. It returns false.
+// never returns false. It is protection.off, which reports whether a spec turns a field off, for fields that
+// cannot be turned off.
 func never(*api.TrafficPolicySpec) bool { return false }
 
 // oauth2In sets the namespace of references in the policy field oauth2 (see Field.inNamespace).
@@ -86,8 +87,9 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints sets the endpoints that the GatewayExtension does not name to those of found, the discovered
-// ones. It sets the end-session endpoint only with the scope openid, because Envoy rejects it otherwise.
+// SetEndpoints sets those endpoints in the parameter to that the GatewayExtension does not name. The parameter
+// found has the endpoints from the issuer's discovery document. The end-session endpoint is set only if the scope
+// openid is used, because Envoy rejects it otherwise.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {
@@ -104,7 +106,8 @@ var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
 var redirectURIs = regexp.MustCompile(`^(?:https?|%REQ\((?:x-forwarded-proto|X-FORWARDED-PROTO|:scheme|:SCHEME)\)%)://` +
 	`(?:%REQ\((?::authority|:AUTHORITY)\)%|[A-Za-z0-9.-]+(?::[0-9]{1,5})?)(/[^%?#]*)$`)
 
-// redirectPath returns the path of a redirect URI. fault says why the URI cannot be used, or is "".
+// redirectPath returns the path of a redirect URI. If the URI cannot be used, fault is the reason; otherwise fault
+// is "".
 func redirectPath(uri string) (path, fault string) {
 	parts := redirectURIs.FindStringSubmatch(uri)
 	switch {
@@ -191,9 +194,9 @@ func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *Credenti
 	return secret, nil
 }
 
-// CookieSecret returns the text from which the secret of the cookies is derived. It is the entry
-// CookieSecretEntry in the data of a Secret, without surrounding blanks. If there is no such entry, or it is
-// empty, it is the client's secret.
+// CookieSecret returns the text from which the secret of the cookies is derived: the entry CookieSecretEntry in
+// the data of a Secret, without surrounding blanks. If this entry is missing or empty, CookieSecret returns the
+// client's secret (the parameter client).
 func CookieSecret(data map[string][]byte, client ir.Hidden) ir.Hidden {
 	if own := strings.TrimSpace(string(data[CookieSecretEntry])); own != "" {
 		return ir.Hidden(own)

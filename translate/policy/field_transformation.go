@@ -19,10 +19,10 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	}
 }
 
-// join returns the changes of first and then those of last, which is preferred. It leaves out the changes of
-// first that contradict last: additions to a header that last sets, and removals of a header that last sets or
-// adds. A body is that of last, or that of first if last has none. If one argument is nil, join returns the
-// other.
+// join returns the changes of the list first, followed by those of last, which is preferred. Changes of first that
+// contradict last are left out: additions to a header that last sets, and removals of a header that last sets or
+// adds. A body is that of last, or that of first if last has none. If one argument is nil, join returns the other
+// argument.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {
@@ -61,9 +61,10 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 	return append(request, response...)
 }
 
-// headerChanges converts from, the transformation of a request or response. The order is set, add, remove. at
-// is the path of from; the problems name fields below it. Each invalid template is a problem. A body is one
-// too, because gatefold changes only headers. Both results are nil if from is nil.
+// headerChanges converts the transformation of a request or response (from). The changes are in the order set,
+// add, remove. The parameter at is the path of the transformation; the problems name fields below that path. Each
+// invalid template is a problem. A body is a problem, too, because gatefold changes only headers. Both results are
+// nil if from is nil.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

@@ -11,12 +11,12 @@ import (
 // virtual host, field by field, if no policy of the route sets the field
 // (docs/design/kgateway.md#attachment-and-merging-of-trafficpolicies).
 
-// Sets reports whether a policy sets the field, even if only to turn it off.
+// Sets reports whether a policy sets the field. A policy that only turns the field off counts, too.
 func (r *Resolved) Sets(field ir.Field) bool {
 	return slices.ContainsFunc(r.Origins, func(o FieldOrigin) bool { return o.Field == field })
 }
 
-// Only returns a copy of r that has only the fields for which keep returns true. Uses of the copy is nil.
+// Only returns a copy of r with only those fields for which the function keep returns true. The copy has no Uses.
 func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	out := Resolved{}
 	for _, field := range Fields() {
@@ -28,8 +28,8 @@ func (r *Resolved) Only(keep func(ir.Field) bool) Resolved {
 	return out
 }
 
-// Under returns the fields of r, the policies of a route, together with those fields of host, the policies of
-// its virtual host, that r does not set. Uses of the result is nil.
+// Under combines the merged policies of a route (r) with those of its virtual host (host). The result has all
+// fields of the route, and the fields of the virtual host that the route does not set. The result has no Uses.
 func (r *Resolved) Under(host *Resolved) Resolved {
 	out := Resolved{Spec: r.Spec}
 	from := func(origins []FieldOrigin) map[ir.Field][]manifest.Key {
@@ -45,7 +45,8 @@ func (r *Resolved) Under(host *Resolved) Resolved {
 	return out
 }
 
-// inOrder returns the origins as a list, in the order of Fields. A field without origins is left out.
+// inOrder converts the map to a list in the order of Fields. The map has, for each field, the policies that set
+// the field. A field without policies is left out.
 func inOrder(origins map[ir.Field][]manifest.Key) []FieldOrigin {
 	var out []FieldOrigin
 	for _, field := range Fields() {

@@ -33,9 +33,9 @@ type jwk struct {
 // minRSABits is the smallest size of an RSA key (RFC 7518, section 3.3).
 const minRSABits = 2048
 
-// ReadJWKS returns the public keys in a text as a JWKS. The text is a JWKS, a single JWK, or a public key as
-// PEM. skipped says which keys are left out, and why. fault says why there are no keys, or is nil. No message
-// contains any part of a key.
+// ReadJWKS reads public keys from a text, which is a JWKS, a single JWK, or a public key as PEM. It returns the
+// usable keys as a JWKS. skipped says which keys are left out, and why. If there are no usable keys, fault says
+// why; otherwise fault is nil. No message contains any part of a key.
 func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-----BEGIN") {
@@ -92,9 +92,9 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK decodes and checks one key. secret is true if the key is not a public key. why says why a public key
-// cannot be used, or is "". If secret is true or why is not "", the returned key must not be used: it may be
-// nil.
+// readJWK decodes and checks one key. If the key is not a public key, secret is true. If a public key cannot be
+// used, why is the reason; otherwise why is "". If secret is true or why is not "", the caller must not use the
+// returned key, which may be nil.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {

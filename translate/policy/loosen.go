@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Loosening is the reason for a warning: a policy or filter of a child route turns off or replaces a field that
-// protects requests, and that a parent route has.
+// Loosening is a reason for a warning: a parent route has a field that protects requests, and a policy or filter
+// of a child route turns this field off or replaces it.
 type Loosening struct {
 	Field         ir.Field
 	Parent, Child manifest.Key // policies, or routes: see Filter and At
@@ -24,8 +24,8 @@ type Loosening struct {
 	Off bool
 }
 
-// Problem returns the warning, whose object is Child. It is not an error, because the Strategy of the parent
-// allows children to override the field.
+// Problem returns the warning. The object of the warning is Child, the policy or route that weakens the
+// protection. It is not an error, because the Strategy of the parent route allows children to override the field.
 func (l Loosening) Problem() manifest.Problem {
 	what := string(l.Field)
 	if l.Filter {
@@ -53,9 +53,10 @@ type protection struct {
 	replaced bool
 }
 
-// Loosened returns the fields that protect requests and that a policy of a parent route sets, but a policy of a
-// child route turns off or replaces. levels are the levels that were merged into resolved, the root's first. A
-// rate limit that another rate limit replaces does not count.
+// Loosened returns where policies of child routes weaken the protection of a parent route: a policy of a parent
+// sets a field that protects requests, and a policy of a child turns the field off or replaces it. The parameter
+// levels has the levels that were merged into resolved, the root's first. A rate limit that replaces another rate
+// limit is not reported.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {
@@ -73,9 +74,9 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	return out
 }
 
-// protector returns the outermost policy that protects requests by the field. A policy that only turns the
-// field off does not count. below is the index of the next lower level in levels. If there is no such policy,
-// policy is zero and below is len(levels).
+// protector returns the first policy, from the root downwards, that protects requests by the field. A policy that
+// only turns the field off does not count. The result below is the index of the next lower level in levels. If no
+// policy protects, policy is zero and below is len(levels).
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
@@ -91,8 +92,8 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	return policy, len(levels)
 }
 
-// setter returns the first policy in levels whose value of the field is effective. inForce are the policies
-// whose values are effective. found is false if there is no such policy in levels.
+// setter returns the first policy in levels that sets the field and whose value is effective. The parameter
+// inForce has the policies whose values of the field are effective. found is false if levels has no such policy.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

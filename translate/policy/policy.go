@@ -38,8 +38,7 @@ func Strategies() []string {
 func (s Strategy) String() string { return Strategies()[s] }
 
 // StrategyOf returns the Strategy in the annotations of a route. Without the annotation, it returns the default
-// ShallowMergePreferChild and true. ok is false if the value is not one of the four; s is then the default,
-// too.
+// ShallowMergePreferChild and true. If the value of the annotation is unknown, it returns the default and false.
 func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
 	text, written := annotations[api.AnnotationPolicyPriority]
 	if i := slices.Index(Strategies(), text); i >= 0 {
@@ -53,10 +52,12 @@ func (s Strategy) PrefersParent() bool {
 	return s == ShallowMergePreferParent || s == DeepMergePreferParent
 }
 
-// deep reports whether the values of a field are combined, if the field has a join function.
+// deep reports whether the strategy is a deep merge. A deep merge combines the values of parent and child, if the
+// field has a join function.
 func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
 
-// Standing is how a policy applies to a rule. A lower value has precedence.
+// Standing says in which way a policy applies to a rule, for example by targeting the whole route. A lower value
+// has precedence.
 type Standing uint8
 
 // The values of Standing.
@@ -123,20 +124,20 @@ type Resolved struct {
 	Uses []Use
 }
 
-// FieldOrigin names the policies that a field of the merged spec comes from. There are several only if their
-// values were combined (see Strategy). The preferred policy is the last.
+// FieldOrigin names the policies that set the value of one field after the merge. From has several policies only
+// if their values were combined (see Strategy). The preferred policy is then the last.
 type FieldOrigin struct {
 	Field ir.Field
 	From  []manifest.Key
 }
 
-// Use is one policy, with how much of it is effective.
+// Use says, for one policy, how much of the policy is effective after the merge.
 type Use struct {
 	Policy manifest.Key
 	Effect Effect
 }
 
-// Effect says how much of a policy is effective.
+// Effect says how much of a policy is effective after the merge with other policies.
 type Effect uint8
 
 // The values of Effect. They correspond to the reasons of the condition Attached.
@@ -169,8 +170,8 @@ type merging struct {
 	set     map[manifest.Key]int // how many fields each policy sets
 }
 
-// augment merges the policies of one level. A policy sets only the fields that no policy before it in the level
-// sets. augment also returns which policy sets each field.
+// augment merges the policies of one level into one spec. A policy sets only the fields that no earlier policy of
+// the level sets. The map that augment returns names, for each field, the policy that sets the field.
 func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
 	var spec api.TrafficPolicySpec
 	origins := map[ir.Field][]manifest.Key{}
@@ -199,9 +200,9 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges all fields of two specs by the strategy s. from is the spec of the higher level (the parent's),
-// and into that of the lower one. origins says which policies set each field of into, and theirs the same for
-// from. The results are in into and origins.
+// merge merges all fields of two specs by the strategy s. The parameter from is the spec of the parent's level,
+// and into is the spec of the child's level. The maps theirs (for from) and origins (for into) name the policies
+// that set each field. The results are stored in into and origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name
@@ -218,7 +219,8 @@ func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, fro
 	}
 }
 
-// unique removes duplicates. Of equal keys it keeps the last, because the preferred policies come last.
+// unique removes duplicates from a list of policies. Of several equal keys it keeps the last, because preferred
+// policies come last in the list.
 func unique(keys []manifest.Key) []manifest.Key {
 	var out []manifest.Key
 	for i, key := range keys {

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ForStreams reports whether a field of policies applies to connections and datagrams. It returns false for an
-// unknown field.
+// ForStreams reports whether a field of policies applies to TCP and TLS connections and to UDP datagrams, and not
+// only to HTTP requests. It returns false for an unknown field.
 func ForStreams(name ir.Field) bool {
 	for _, field := range Fields() {
 		if field.Name == name {

@@ -130,8 +130,8 @@ func (p *parser) call(name string, depth int) (ir.Expr, bool) {
 	return build(name, args)
 }
 
-// sign skips the next token and returns true if it is the punctuation mark want. Otherwise it skips nothing and
-// returns false.
+// sign reads the next token if it is the punctuation mark in the parameter want, and then returns true. Otherwise
+// it reads nothing and returns false.
 func (p *parser) sign(want string) bool {
 	if len(p.rest) == 0 || p.rest[0][4] != want {
 		return false

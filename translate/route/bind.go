@@ -46,9 +46,9 @@ func (b *builder) ignoreWeight() {
 	}
 }
 
-// bind sets b.links to the links under which the rules are placed. All inclusions of a pair of parent and child
-// succeed or fail together. If one rule conflicts with its parent, bind sets b.flat.Conflict and leaves out all
-// Included links, but no Delegated link (GEP-1058, Binding Parent and Child Routes).
+// bind sets b.links to the links (see Link) under which the rules of a child route are placed. If a rule of the
+// child conflicts with a parent that the child names (GEP-1058, Binding Parent and Child Routes), bind sets
+// b.flat.Conflict and leaves out all Included links. Delegated links always stay.
 func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	b.links = links
 	if conflict := includeConflict(route, links); conflict != "" {
@@ -62,8 +62,8 @@ func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	}
 }
 
-// includeConflict returns the first conflict of an Included link with a rule of the route. It returns "" if no
-// such link conflicts.
+// includeConflict returns, as text, the first conflict of the route's rules with an Included link: a link to a
+// parent that the route itself names. It returns "" if there is no conflict.
 func includeConflict(route *api.HTTPRoute, links []Link) string {
 	for _, link := range links {
 		if link.Mode != Included {
@@ -78,9 +78,10 @@ func includeConflict(route *api.HTTPRoute, links []Link) string {
 	return ""
 }
 
-// ruleConflict returns why a rule cannot be included under a link. Its matches may conflict with the match of
-// the link's Point, or its filters with those of a rule above it. The parameter i is the index of the rule. It
-// returns "" if there is no conflict.
+// ruleConflict returns why a rule of a child cannot be included below the parent's match that the link leads to.
+// Either a match of the rule conflicts with the parent's match, or a filter conflicts with a filter of a
+// delegating rule above. The parameter i is the index of the rule. ruleConflict returns "" if there is no
+// conflict.
 func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	for j := range rule.Matches {
 		if _, refused := Combine(link, httpMatch(&rule.Matches[j])); refused != "" {
@@ -95,9 +96,10 @@ func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	return ""
 }
 
-// filterConflict returns why an included child's rule with these filters cannot be below a delegating rule with
-// the settings level. Either that rule redirects, or both rules have a filter that only one of them may have
-// (docs/design/routes.md). It returns "" if there is no conflict.
+// filterConflict returns why an included child's rule with these filters cannot be below a delegating rule. The
+// parameter level has the filters of the delegating rule. There is a conflict if the delegating rule redirects, or
+// if both rules have a filter that only one of them may have (docs/design/routes.md). filterConflict returns "" if
+// there is no conflict.
 func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 	if level.Action.Redirect != nil {
 		return "the parent's rule redirects, so that no request can reach a child"

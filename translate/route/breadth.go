@@ -11,8 +11,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts routes that may become children, the candidates, and their matches. gatefold estimates from it
-// how large a delegation tree becomes, because the counts multiply from level to level (docs/design/routes.md).
+// Breadth counts routes that a delegating rule may get as children, and the matches of these routes. gatefold
+// estimates from a Breadth how many Envoy routes a delegation adds. The counts matter because they multiply at
+// each level of delegation (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of routes that may become children.
 	Routes int
@@ -24,8 +25,9 @@ type Breadth struct {
 	Joined int
 }
 
-// BreadthOf returns the Breadth of one candidate that a selector of the given form finds. It is zero if the
-// candidate is not an HTTPRoute.
+// BreadthOf returns the Breadth (number of routes and matches) of one route that may become a child. The parameter
+// form says how a parent selects that route. BreadthOf returns the zero Breadth if the candidate is not an
+// HTTPRoute.
 func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	route, ok := manifest.As[*api.HTTPRoute](candidate)
 	if !ok {
@@ -58,10 +60,11 @@ const (
 	maxFanout = math.MaxInt32
 )
 
-// Fanout estimates, without building them, how many routes the children of a parent route add. points are the
-// parent's Points. offered returns the Breadth of all candidates with a Property. For each Property, Fanout
-// adds the largest of three numbers: the routes at most, the candidates, and the cost of trying all
-// combinations of Points and matches. The sum is limited to maxFanout.
+// Fanout estimates how many Envoy routes the children of a parent route add, without building them. The parameter
+// points has the matches of the parent's delegating rules (see Point). The function offered returns the Breadth of
+// all routes that have a Property. For each Property that the parent selects by, Fanout adds the largest of three
+// numbers: the most routes that can result, the number of candidates, and the cost of trying all combinations of
+// matches. The result is at most maxFanout.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
@@ -70,8 +73,8 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns the result of Fanout for each namespace, counting only candidates in that namespace. offered
-// returns the Breadths of a Property by namespace.
+// Spread returns the estimate of Fanout for each namespace, by the namespace's name. The estimate of a namespace
+// counts only candidates in that namespace. The function offered returns the Breadths of a Property by namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
@@ -82,8 +85,8 @@ func Spread(route manifest.Key, points []*Point, offered func(Property) map[stri
 	return out
 }
 
-// fanout is the part of Fanout for one Property. under are the Points that select it, and b counts its
-// candidates.
+// fanout returns the part of Fanout's estimate for one Property. The parameter under has the Points that select
+// routes by that Property, and b counts these routes and their matches.
 func fanout(under []*Point, b Breadth) int {
 	combined := saturating(b.Within+b.Joined, len(under))
 	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
@@ -98,8 +101,8 @@ func saturating(a, b int) int {
 	return a * b
 }
 
-// byProperty groups the Points by what they select: a Point is in the list of each Property of the children
-// that it selects.
+// byProperty groups Points (matches of delegating rules) by the Property by which they select children. A Point
+// that selects by several Properties is in the list of each of them.
 func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	out := map[Property][]*Point{}
 	for _, p := range points {
@@ -110,7 +113,8 @@ func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 	return out
 }
 
-// nested returns the largest number of Points whose path prefixes can contain the same path.
+// nested returns the largest number of Points (matches of delegating rules) whose path prefixes can contain one
+// and the same path.
 func nested(points []*Point) int {
 	var prefixes []string
 	for _, p := range points {

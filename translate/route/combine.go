@@ -8,9 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Combine returns the match of a child's rule below a Link: the conjunction of the parent's match and the
-// child's. If the two cannot be combined, refused is the reason as text; otherwise it is "". The rules for a
-// Delegated link are those of EP-10943, and for an Included link those of GEP-1058.
+// Combine returns the match of a child's rule below a parent's match, which is link.Point.Matcher. The result
+// accepts the requests that meet the conditions of both. If the two matches cannot be combined, refused is the
+// reason as text; otherwise refused is "". A Delegated link follows EP-10943, and an Included link follows
+// GEP-1058.
 func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	parent := link.Point.Matcher
 	switch {
@@ -24,9 +25,9 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the settings of the delegating rules above a child (see Level), the root's first. For an
-// included child, PreferParent of the last one is false: the child's values win over those of the parent's
-// rule, independent of the parent's annotation (docs/design/routes.md).
+// levels returns the settings of the delegating rules above a child (see Level), beginning with those of the root.
+// For an included child, the last Level has PreferParent false. So the values of an included child win over those
+// of its direct parent, whatever the parent's annotation says (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
@@ -35,9 +36,10 @@ func (l *Link) levels() []Level {
 	return levels
 }
 
-// within returns the child's match if it lies within the parent's (EP-10943, Path matching; Header, query
-// parameter, and method matching). Otherwise it returns the reason why not. Paths are compared by segments. If
-// the child's path is a regular expression, the result also requires the parent's path (ir.Match.Within).
+// within checks whether the child's match lies within the parent's match (EP-10943, Path matching; Header, query
+// parameter, and method matching). If it does, within returns the child's match and ""; otherwise it returns the
+// reason. Paths are compared by segments. If the child's path is a regular expression, the result also requires
+// the parent's path (ir.Match.Within).
 func within(parent, child ir.Match) (ir.Match, string) {
 	if parent.Path.Kind != ir.PathPrefix {
 		return child, "the parent's path is not of type PathPrefix, so that nothing can lie within it"
@@ -69,7 +71,7 @@ func segmentPrefix(prefix, path string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// containsAll reports whether all contains each element of some.
+// containsAll reports whether each element of the list some is also in the list all.
 func containsAll(all, some []ir.ValueMatch) bool {
 	for _, m := range some {
 		if !slices.Contains(all, m) {
@@ -79,10 +81,10 @@ func containsAll(all, some []ir.ValueMatch) bool {
 	return true
 }
 
-// inherit joins the child's match to the parent's (EP-10943, Matcher inheritance). The child's path follows the
-// parent's. The result has the headers and query parameters of both matches. If both have a header or query
-// parameter of the same name, or a method, the parent's value wins. It returns a reason if the paths cannot be
-// joined, and "" otherwise.
+// inherit combines the matches of parent and child (EP-10943, Matcher inheritance). The child's path is appended
+// to the parent's. The result has the headers and query parameters of both matches. If both set the method, or a
+// header or query parameter of the same name, the parent's value wins. If the paths cannot be joined, inherit
+// returns the reason, and otherwise "".
 func inherit(parent, child ir.Match) (ir.Match, string) {
 	path, refused := joinPaths(parent.Path, child.Path)
 	if refused != "" {
@@ -100,7 +102,8 @@ func inherit(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// union returns the matches of both lists, sorted by name. If both have a name, the match of a wins.
+// union returns the matches of the lists a and b, sorted by name. If both lists have a match for a name, the match
+// of the list a wins.
 func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
@@ -124,8 +127,8 @@ func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
 }
 
-// bare joins a child's path "/" to the parent's path. The result is the parent's path. If the child's "/" is of
-// type Exact and the parent's path is a prefix, the result is of type Exact.
+// bare returns the parent's path for a child whose path is "/". If the child's path has type Exact and the
+// parent's path is a prefix, the result is the parent's path with type Exact.
 func bare(parent, child ir.Path) ir.Path {
 	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
 		parent.Kind = ir.PathExact
@@ -206,7 +209,8 @@ func between(postfix string) string {
 	return "/.*"
 }
 
-// contradicts reports whether two lists require different values of the same name.
+// contradicts reports whether the lists a and b require different values for a header or query parameter of the
+// same name.
 func contradicts(a, b []ir.ValueMatch) bool {
 	for _, x := range a {
 		for _, y := range b {

@@ -19,8 +19,8 @@ import (
 // false if the filter cannot be applied, and requests must not pass without it.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
-// part describes one kind of setting of a rule besides its backends: a type of filter, or a field such as
-// timeouts. It says how the setting is read, and how the rules of child routes inherit it.
+// part describes how gatefold handles one kind of setting of a rule: a type of filter, or a field such as
+// timeouts. It says how the setting is read, and how the rules of child routes inherit the setting.
 type part struct {
 	// kind is the Kind of the ir.Part: the type of the filter, or a constant for a field.
 	kind string
@@ -124,7 +124,8 @@ func Features() (names []features.FeatureName) {
 	return names
 }
 
-// partOf returns the row of parts that has a kind. known is false if no row has the kind.
+// partOf returns the row of the table parts that describes the given kind of setting. known is false if no row has
+// this kind.
 func partOf(kind string) (row part, known bool) {
 	for _, p := range parts() {
 		if p.kind == kind {
@@ -182,7 +183,8 @@ func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterTy
 	a.flat.Unserved(field + ": " + message)
 }
 
-// part adds to a.action.Parts that the field sets something of this kind (see ir.Part).
+// part records in a.action.Parts that the field of the route sets something of this kind, for example a filter of
+// type CORS (see ir.Part).
 func (a *actionBuilder) part(kind, field string) {
 	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
@@ -227,10 +229,11 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort returns the port for the Location header, 0 for none. A filter without a port uses the
-// well-known port of its scheme. Without a scheme it uses the listener's port (Gateway API,
-// HTTPRequestRedirectFilter.port). A well-known port is not written, as the same section requires. hidden is
-// true if port is well-known, and the request's host is kept and may contain a port that Envoy must remove.
+// redirectPort returns the port to write into the Location header, or 0 for none. The port is that of the filter,
+// or the well-known port of the filter's scheme, or the listener's port (Gateway API,
+// HTTPRequestRedirectFilter.port). A port that is well-known for the scheme must not be written. The result is
+// then 0. If the redirect keeps the request's host, which may contain a port, hidden is true instead: Envoy must
+// remove that port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
@@ -263,7 +266,9 @@ func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// inheritRewrite merges hostname and path separately. A rule that redirects inherits no rewrite.
+// inheritRewrite merges the URLRewrite of a rule with that of the delegating rule above, and writes the result to
+// out. Hostname and path are merged separately: each comes from the preferred rule (m.first) if that rule sets it,
+// and otherwise from the other rule. If the lower rule redirects, inheritRewrite changes nothing.
 func inheritRewrite(out *ir.Action, m merge) {
 	if m.below.Redirect != nil {
 		return
@@ -276,7 +281,8 @@ func inheritRewrite(out *ir.Action, m merge) {
 	out.Rewrite = &ir.Rewrite{Hostname: cmp.Or(first.Hostname, second.Hostname), Path: cmp.Or(first.Path, second.Path)}
 }
 
-// showsRewrite reports whether the merged rewrite has a value of the second action.
+// showsRewrite reports whether the merged rewrite (in out) has a hostname or path of the rule that is not
+// preferred (m.second).
 func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
@@ -342,19 +348,20 @@ func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	return false
 }
 
-// inheritTimeouts merges the two timeouts separately.
+// inheritTimeouts merges the timeouts of a rule with those of the delegating rule above. The request timeout and
+// the backend timeout are merged separately: each comes from the preferred rule (m.first) if that rule sets it.
 func inheritTimeouts(out *ir.Action, m merge) {
 	out.RequestTimeout = cmp.Or(m.first.RequestTimeout, m.second.RequestTimeout)
 	out.BackendTimeout = cmp.Or(m.first.BackendTimeout, m.second.BackendTimeout)
 }
 
-// showsTimeouts reports whether a merged timeout comes from the second action.
+// showsTimeouts reports whether a merged timeout (in out) comes from the rule that is not preferred (m.second).
 func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below returns a copy of a rule's action for one of its matches. path is the path of that match. If a redirect
-// or rewrite in the action replaces a path prefix, the copy replaces path.
+// below returns a copy of a rule's action for one match of the rule. The parameter path is the path of that match.
+// If a redirect or rewrite in the action replaces a path prefix, the copy replaces that path.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

@@ -12,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forward sets the action to distribute requests to the backendRefs by weight. It skips references to routes.
-// The requests of a reference that cannot be resolved get an error. The whole rule answers an error if no
-// resolved reference has a weight above 0. The error is 500, or UNAVAILABLE for a GRPCRoute (Gateway API,
-// HTTPRouteRule.backendRefs). The parameter at is the field of the rule, such as spec.rules[0].
+// forward makes the action distribute requests to the backendRefs by weight. It ignores backendRefs that select
+// routes. A backendRef that cannot be resolved keeps its share of the requests, which get an error. If no resolved
+// backendRef has a weight above 0, the whole rule answers this error: 500, or UNAVAILABLE for a GRPCRoute (Gateway
+// API, HTTPRouteRule.backendRefs). The parameter at is the field of the rule, such as spec.rules[0].
 func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 	forward := &ir.Forward{}
 	total := uint32(0)
@@ -63,8 +63,8 @@ const (
 	hintWeight     = "give one backendRef a weight greater than 0"
 )
 
-// target returns the backend of a backendRef, with its filters. Its Cluster is "" if the reference cannot be
-// resolved, or if a filter is not supported.
+// target returns the backend of a backendRef, with the filters of the backendRef. The field Cluster of the result
+// is "" if the backendRef cannot be resolved, or if one of its filters is not supported.
 func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
 	target := ir.Backend{Weight: 1, Field: field}
 	if ref.Weight != nil {
@@ -80,9 +80,9 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 	return target
 }
 
-// rewriteFor applies the URLRewrite filters of backends. Envoy can rewrite the host for each of several
-// backends, but the path only for the rule. So the rewrite of a single backend becomes the rule's. If one of
-// several backends rewrites the path, its share of the requests answers 500.
+// rewriteFor applies the URLRewrite filters of backendRefs. For several backends, Envoy can rewrite the host for
+// each backend, but the path only for the whole rule. So the rewrite of a single backend is added to the rule's.
+// If one of several backends rewrites the path, that backend's share of the requests gets the answer 500.
 func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	several := len(backends) > 1
 	for i := range backends {

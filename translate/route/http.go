@@ -53,7 +53,8 @@ type Unresolved struct {
 	Message string
 }
 
-// Miss is a match of a child that fits under no Point of its parents. Why is the reason.
+// Miss is a match of a child route that cannot be combined with any match of its parents (Point), so that it
+// serves nothing. Why is the reason.
 type Miss struct {
 	Field, Why string
 }
@@ -79,8 +80,8 @@ type Setting struct {
 	Links []Link
 }
 
-// Flatten translates an HTTPRoute or GRPCRoute for one port. An HTTPRoute is a root or, with Setting.Links, a
-// child in a delegation tree. A GRPCRoute is always a root.
+// Flatten translates an HTTPRoute or GRPCRoute for one port. If Setting.Links is nil, the HTTPRoute is a root;
+// otherwise it is a child in a delegation tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
@@ -168,8 +169,9 @@ func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	return nil
 }
 
-// rule translates the i-th rule of the object and adds the result to b.flat: Points if the rule delegates,
-// otherwise Rules. If the rule cannot be served as written, it adds i to Closed.
+// rule translates the rule with index i and adds the result to b.flat: Points (the matches at which it delegates)
+// if the rule delegates to child routes, and otherwise Rules. If the rule has a filter that cannot be applied, its
+// index is added to Closed, and its requests get an error.
 func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	if rule.SessionPersistence != nil {
@@ -235,8 +237,9 @@ func httpMatch(m *gwv1.HTTPRouteMatch) ir.Match {
 	return match
 }
 
-// firstOfName sorts matches by name, and keeps the first match of each name (Gateway API,
-// HTTPRouteMatch.headers: "only the first entry with an equivalent name MUST be considered").
+// firstOfName sorts matches of headers or query parameters by name. Of several matches with one name, it keeps
+// only the first in the given list (Gateway API, HTTPRouteMatch.headers: "only the first entry with an equivalent
+// name MUST be considered").
 func firstOfName(values []ir.ValueMatch) []ir.ValueMatch {
 	slices.SortStableFunc(values, func(a, b ir.ValueMatch) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(values, func(a, b ir.ValueMatch) bool { return a.Name == b.Name })
@@ -297,7 +300,8 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	return a.action, true
 }
 
-// closed returns the answer of a rule that cannot be served: 500, or 503 for a GRPCRoute.
+// closed returns the response for a rule that must not serve its requests, because a filter of the rule cannot be
+// applied: 500, or 503 for a GRPCRoute.
 func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Kind describes a kind of route for attachment and status, which treat all kinds alike.
+// Kind describes a kind of route, such as HTTPRoute. Attachment and status read only this description, and
+// otherwise treat all kinds of route alike.
 type Kind struct {
 	Name string // the kind, in the Gateway API's group
 	// Protocols are the protocols of listeners that routes of the kind may attach to.
@@ -119,7 +120,8 @@ type Common struct {
 	Hosts     ir.Hosts
 }
 
-// Read returns the Common of a route. It panics if the object is not a route that gatefold serves.
+// Read returns the fields of a route that all kinds of route have. It panics if the object is not a route that
+// gatefold serves.
 func Read(o *manifest.Object) Common {
 	kind, ok := KindOf(o.Key)
 	if !ok {

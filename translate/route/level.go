@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// Level has the filters, timeouts and retry of one delegating rule, which apply to all rules below it.
+// Level has the filters, timeouts and retry of one delegating rule. All rules of child routes below the delegating
+// rule inherit these settings.
 type Level struct {
 	Action *ir.Action // without backends; all Points below share the Action
 	// PreferParent is true if this level's values win over those below (EP-10943, the annotation
@@ -18,18 +19,18 @@ type Level struct {
 	Closed bool
 }
 
-// prefersParent reports whether the annotation inherited-policy-priority of a route prefers the parent's
-// values.
+// prefersParent reports whether a route's annotation inherited-policy-priority says that the route's values win
+// over those of its child routes.
 func prefersParent(object *manifest.Object) bool {
 	strategy, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	return strategy.PrefersParent()
 }
 
-// underLevels merges a rule's action with the actions of the delegating rules above it, from the nearest to the
-// root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). levels begins with the root's. In
-// each merge, the level is preferred if its PreferParent is true, and otherwise the action below. If both set a
-// field, the preferred one wins. Its header changes run last. Mirrors of both are kept. If a level is Closed,
-// the result answers 500.
+// underLevels merges a rule's action with the settings of the delegating rules above the rule, from the nearest to
+// the root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). The list levels begins with the
+// root's. If both sides set a field, the delegating rule wins if its PreferParent is true, and the lower rule
+// otherwise. Header changes of the winning side run last, and mirrors of both sides are kept. If a Level is
+// Closed, the result answers 500.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {
@@ -50,8 +51,9 @@ func underLevels(action ir.Action, levels []Level) ir.Action {
 	return action
 }
 
-// inForce returns ir.Action.Parts for a merged action: the Parts of the preferred action (m.first), and those
-// Parts of the other one that are effective in the merged action.
+// inForce returns the list ir.Action.Parts (the sources of the settings) for a merged action. The list has all
+// sources of the preferred action (m.first), and those sources of the other action (m.second) whose settings are
+// effective after the merge.
 func inForce(merged *ir.Action, m merge) []ir.Part {
 	out := slices.Clone(m.first.Parts)
 	for _, p := range m.second.Parts {

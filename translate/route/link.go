@@ -22,7 +22,8 @@ const (
 	DelegationLabel = "delegation.kgateway.dev/label"
 )
 
-// Mode says whether the parent or the child made a Link. Only combine.go, bind.go and place.go read it.
+// Mode says which side connects a child route to its parent: the parent names the child, or the child names the
+// parent. Only combine.go, bind.go and place.go read the Mode of a Link.
 type Mode uint8
 
 // The modes.
@@ -31,10 +32,12 @@ const (
 	Included              // the child named the parent (GEP-1058)
 )
 
-// AllNamespaces is the default of Setting.Wildcard, the word for all namespaces in a reference by label.
+// AllNamespaces is the default of Setting.Wildcard. A backendRef that selects routes by label uses this word as
+// its namespace to select the routes of all namespaces.
 const AllNamespaces = "all"
 
-// Link binds a child route to one Point of a parent, so that the child's rules serve requests that match there.
+// Link connects a child route to one match of a delegating rule (the Point). The child's rules serve the requests
+// that this match accepts.
 type Link struct {
 	Mode  Mode
 	Point *Point
@@ -45,8 +48,8 @@ type Link struct {
 	Inherit bool
 }
 
-// Point is one match of a delegating rule, below one chain of parents. Requests that match are delegated to
-// child routes. If there are several ways from the Gateway to the rule, each way has its own Point.
+// Point is one match of a rule that delegates: requests that match go to child routes. If several chains of parent
+// routes lead to the rule, the match has one Point for each chain.
 type Point struct {
 	// Name is unique among the rules and Points of a virtual host. It is the name that the rule would have if it
 	// did not delegate. Rule and Match are the indexes in the route, and RuleName is rules[].name.
@@ -131,8 +134,8 @@ func ParentRoutes(object *manifest.Object) []ParentRoute {
 	return parentRoutes(object.Key, route)
 }
 
-// Linked is the result of LinkTo: the Links between a parent's Points and one route that may become a child,
-// the candidate.
+// Linked is the result of LinkTo for a parent and one route that may become its child (the candidate): the Links
+// between them, and why other rules of the parent do not delegate to the candidate.
 type Linked struct {
 	Links []Link
 	// Points are the names of all Points that select or admit the candidate, with or without a Link.
@@ -144,7 +147,8 @@ type Linked struct {
 	Named bool
 }
 
-// BindingRejection is a reason and message for the child's condition Accepted, with a hint.
+// BindingRejection says why a parent does not delegate to a child route: a reason and message for the child's
+// condition Accepted, and a hint what to do.
 type BindingRejection struct {
 	Reason        gwv1.RouteConditionReason
 	Message, Hint string
@@ -160,7 +164,7 @@ type BindingRejection struct {
 	Section, Rule string
 }
 
-// String returns the message and, if Rule is set, the rule that rejects the child.
+// String returns the message. If Rule is set, the text also names the rule of the parent that rejects the child.
 func (r BindingRejection) String() string {
 	if r.Rule == "" {
 		return r.Message
@@ -168,8 +172,8 @@ func (r BindingRejection) String() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the rejection affects the parent's rule named section. A rejection of the whole
-// parent affects every rule. If section is "", any rejection counts.
+// Concerns reports whether the rejection is about the parent's rule with the name section. The result is true for
+// every rule if the whole parent rejects the child. If section is "", the result is always true.
 func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
@@ -178,8 +182,10 @@ func (r BindingRejection) Concerns(section string) bool {
 // (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
-// LinkTo links child, a candidate, to those Points of the parent that select or admit it. points are all Points
-// of the parent. labels are the labels of the child's namespace, which a selector in allowedRoutes may require.
+// LinkTo connects a route (child) to the matches of the parent's delegating rules that select or admit the route.
+// The parameter points has all these matches (see Point). The parameter labels has the labels of the child's
+// namespace, which a selector in allowedRoutes may require. The result also has the reasons why rules reject the
+// child.
 func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
@@ -218,8 +224,8 @@ func Consents(parent manifest.Key, child *manifest.Object) bool {
 		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
-// reject adds to l the rejection that the rule of point does not accept the candidate. A rule with several
-// matches has several Points, but an equal rejection of the rule is added only once.
+// reject records in l that the rule with the given Point (a match of the rule) does not accept the candidate, and
+// why. A rule with several matches has several Points, but an equal rejection is recorded only once.
 func (l *Linked) reject(point *Point, why BindingRejection) {
 	why.Section, why.Rule = point.RuleName, point.At()
 	if !slices.Contains(l.Rejections, why) {
@@ -227,8 +233,8 @@ func (l *Linked) reject(point *Point, why BindingRejection) {
 	}
 }
 
-// unmet adds the missing rejections. refs are the parentRefs of child that name the parent. Each of them that
-// led to no Link and to no rejection yet gets one.
+// unmet adds a rejection for each parentRef in refs that has led neither to a Link nor to a rejection. The
+// parameter refs has the parentRefs of the child that name the parent.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
 		has := slices.ContainsFunc(l.Links, func(k Link) bool { return ref.Section == "" || k.Point.RuleName == ref.Section })
@@ -279,7 +285,8 @@ func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *m
 	return out
 }
 
-// At returns the path of the Point's rule in its route, with the rule's name if it has one.
+// At returns the path of the delegating rule inside its route, such as spec.rules[0], with the rule's name if it
+// has one.
 func (p *Point) At() string {
 	if p.RuleName == "" {
 		return fmt.Sprintf("spec.rules[%d]", p.Rule)
@@ -287,14 +294,15 @@ func (p *Point) At() string {
 	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
 }
 
-// namedBy reports whether one of the parentRefs names the rule of the Point, or all rules.
+// namedBy reports whether one of the parentRefs names the Point's rule by its sectionName, or names all rules by
+// having no sectionName.
 func (p *Point) namedBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
-// Sections returns the names of the parent's rules that have a child at one of the given Points, sorted and
-// unique. A Point is one match of a delegating rule, and a Link binds a child to a Point. The parameter live
-// has the names of the Points that count.
+// Sections returns the names (rules[].name) of the parent's rules that delegate to the candidate, sorted and
+// unique. The parameter live has the names of the Points, which are matches of delegating rules, that count. Links
+// at other Points are ignored.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {
@@ -306,7 +314,8 @@ func (l Linked) Sections(live map[string]bool) []string {
 	return slices.Compact(out)
 }
 
-// selects returns the first Selector of the Point that selects the route. ok is false if no Selector does.
+// selects returns the first Selector of the delegating rule (a backendRef that selects routes) that selects the
+// child. ok is false if no Selector does.
 func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {

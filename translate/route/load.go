@@ -31,7 +31,8 @@ const (
 	mostInstructions = 1 << 14
 )
 
-// Burden is what a match, the settings of a rule or its policies add to a route's cost in Envoy.
+// Burden is a part of a route's cost in Envoy: what a match, the settings of a rule, or the policies of the rule
+// add to the cost.
 type Burden struct {
 	Bytes int // the size of texts and lists
 	Units int // the cost of regular expressions and filters, in plain routes
@@ -42,10 +43,11 @@ func (b Burden) Plus(other Burden) Burden {
 	return Burden{b.Bytes + other.Bytes, b.Units + other.Units}
 }
 
-// Cost returns the cost of the Burden in Envoy, in plain routes.
+// Cost returns the cost of the Burden in Envoy. The unit is the cost of one plain Envoy route.
 func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
 
-// Load is what a route adds to one RouteConfiguration of Envoy. Written and Made are costs in plain routes.
+// Load is the size and cost of a route in one RouteConfiguration of Envoy. The unit of Written and Made is the
+// cost of one plain Envoy route.
 type Load struct {
 	Matches int
 	// Written is the cost of the route as the user writes it: each match, and the settings of each rule once. Made
@@ -53,8 +55,9 @@ type Load struct {
 	Written, Made int
 }
 
-// LoadOf returns the Load of a root route without building its rules. The function policies returns what
-// TrafficPolicies add to each match of a rule. For a TCPRoute, TLSRoute or UDPRoute, LoadOf counts one match.
+// LoadOf returns the Load (number of matches and cost in Envoy) of a root route without building its rules. The
+// function policies returns what TrafficPolicies add to the cost of each match of the rule with the given index. A
+// TCPRoute, TLSRoute or UDPRoute counts as one match.
 func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	rules := Rules(object)
 	if rules == nil { // a TCPRoute, TLSRoute or UDPRoute
@@ -113,8 +116,8 @@ func matchBurden(match *ir.Match) Burden {
 	return out
 }
 
-// RuleCost returns the cost of a rule in Envoy, in plain routes. The parameter encoded is the size of the
-// encoded rule in bytes.
+// RuleCost returns the cost of a rule in Envoy. The unit is the cost of one plain Envoy route. The parameter
+// encoded is the size in bytes of the rule's encoding.
 func RuleCost(rule *ir.Rule, encoded int) int {
 	units := matchBurden(&rule.Match).Units + ExtrasBurden(rule.Action.Extras).Units
 	if rule.Action.ExternalAuth != nil {
@@ -157,7 +160,7 @@ func burdenOf(v reflect.Value) (out Burden) {
 	return out
 }
 
-// regexUnits returns the cost of a regular expression, in plain routes.
+// regexUnits returns the cost of a regular expression in Envoy. The unit is the cost of one plain Envoy route.
 func regexUnits(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -30,8 +30,9 @@ func Compare(a, b *ir.Rule) int {
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting returns what decides between the rules a and b: the outermost blocks that differ (see
-// ir.Rule.Blocks), or the rules themselves.
+// parting returns what decides the order of the rules a and b. The result x is a block that contains a (see
+// ir.Rule.Blocks), or a itself, and y is the same for b. parting returns the outermost blocks that differ, and a
+// rule itself if it has no further block.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
 		x, y = step(a, i), step(b, i)
@@ -47,7 +48,8 @@ func compareSteps(x, y *ir.Rule) int {
 	return cmp.Or(order[:]...)
 }
 
-// step returns the i-th block of a rule, from the outermost. After the last block it returns the rule itself.
+// step returns the block with index i of a rule, counted from the outermost (see ir.Rule.Blocks). If the rule has
+// no block with this index, step returns the rule itself.
 func step(rule *ir.Rule, i int) *ir.Rule {
 	if i < len(rule.Blocks) {
 		return rule.Blocks[i]
@@ -73,13 +75,14 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule is the guard of a block, which is the last rule of the block.
+// endsBlock reports whether a rule is the guard of a block: the rule that serves requests of a delegating match
+// which no child matches. A guard is the last rule of its block.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
-// comparePlaces compares the chains of two rules with the same root, level by level from the root. At each
-// level it compares the index of the backendRef that selects the route, then the age and name of the route,
-// then the indexes of rule and match (docs/design/routes.md). If all levels of the shorter chain are equal, it
-// comes first.
+// comparePlaces compares the chains of delegating rules that lead from one root to the rules a and b, level by
+// level from the root. At each level it compares the index of the backendRef that selects the route, then the age
+// and name of the route, then the indexes of rule and match (docs/design/routes.md). If one chain is the beginning
+// of the other, the shorter chain comes first.
 func comparePlaces(a, b *ir.Rule) int {
 	for i := range min(len(a.Chain), len(b.Chain)) + 1 {
 		if order := compareHops(hopOf(a, i), hopOf(b, i)); order != 0 {
@@ -89,7 +92,8 @@ func comparePlaces(a, b *ir.Rule) int {
 	return cmp.Compare(len(a.Chain), len(b.Chain))
 }
 
-// hopOf returns the i-th level of a rule's chain. The last level is the rule itself.
+// hopOf returns the level with index i of the chain that leads from the root to a rule. After the last delegating
+// rule, hopOf returns the rule itself as an ir.Hop.
 func hopOf(rule *ir.Rule, i int) ir.Hop {
 	if i < len(rule.Chain) {
 		return rule.Chain[i]

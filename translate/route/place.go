@@ -12,8 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// place is one match of a rule at one place in the delegation tree: below the Gateway (link is nil), or below a
-// Point of a parent. matcher is the match, combined with the match of the Point.
+// place is one match of a rule at one position in the delegation tree: directly below the Gateway (link is nil),
+// or below a match of a parent's rule (link). The field matcher is the match of the rule, combined with the
+// parent's match.
 type place struct {
 	rule, match int
 	section     string
@@ -21,8 +22,9 @@ type place struct {
 	link        *Link
 }
 
-// places returns the places of the i-th rule: each of its matches below the Gateway, or below each linked Point
-// that the match fits under. A match that fits under no Point is added to b.flat.Missed.
+// places returns the positions in the delegation tree at which the rule with index i serves: each match of the
+// rule below the Gateway, or below each parent's match that it can be combined with. A match that fits below no
+// parent's match is added to b.flat.Missed.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {
@@ -35,8 +37,8 @@ func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []p
 	return out
 }
 
-// appendRoot appends a place below the Gateway, unless its path has the type PathPostfix, which only a child
-// can have. It reports such a path if the route is served on a port.
+// appendRoot appends a position directly below the Gateway. If the path has the type PathPostfix, which only a
+// child route can have, appendRoot appends nothing. It then reports the path if the route is served on a port.
 func (b *builder) appendRoot(out []place, own place) []place {
 	if own.matcher.Path.Kind != ir.PathPostfix {
 		return append(out, own)
@@ -48,9 +50,9 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-// appendLinked appends a place for each link that a match fits under. For each, it adds the Point to
-// b.flat.Live, and warns of values that have no effect. If there are links but none fits, it adds the match to
-// b.flat.Missed.
+// appendLinked appends a position for each link (parent's match) under which a match of the rule fits. For each,
+// it records the parent's match in b.flat.Live, and warns of values that have no effect. If there are links but
+// the match fits under none, it is added to b.flat.Missed.
 func (b *builder) appendLinked(out []place, own place) []place {
 	var missed []string
 	placed := len(out)
@@ -76,7 +78,8 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	return out
 }
 
-// placeUnder adds the name of a Point to b.flat.Live, unless it is there already.
+// placeUnder records in b.flat.Live that the route has a rule below a parent's match (point). It does nothing if
+// that is recorded already.
 func (b *builder) placeUnder(point *Point) {
 	if b.live[point.Name] {
 		return
@@ -110,9 +113,9 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above it: requests are
-// then not checked as the parent route demands. link is the way to the parent, nil for a root. own is the
-// action of the rule.
+// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above, because requests
+// are then not checked as the parent route demands. The parameter link leads to the parent; it is nil for a root.
+// The parameter own is the action of the rule.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -133,8 +136,8 @@ func (b *builder) loosens(link *Link, own *ir.Action) {
 	}
 }
 
-// newRule returns the ir.Rule for a place. It merges action with the settings of the delegating rules above the
-// place (see underLevels).
+// newRule returns the ir.Rule for one match of a rule at one position in the delegation tree (p). It merges the
+// action with the settings of the delegating rules above (see underLevels).
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
 		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
@@ -171,8 +174,8 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 // toRoutes reports whether a backendRef selects routes. A GRPCRoute does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
-// delegate adds the Points of the i-th rule, which delegates, to b.flat. ok is false if the rule cannot be
-// served as written. Then all rules below it answer 500.
+// delegate translates the delegating rule with index i: it adds a Point to b.flat for each position of each match.
+// ok is false if the rule has a setting that cannot be served. Then all rules of child routes below answer 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
@@ -205,17 +208,18 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf returns the block of a Point for ir.Rule.Blocks. rule is Point.Rest. The block has the match, weight
-// and position of rule, which Compare reads.
+// blockOf returns the block for ir.Rule.Blocks that stands for one delegating match. The parameter rule is the
+// guard of the match (Point.Rest). The block has the match, weight and position of that rule, which Compare reads.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
 	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // these do not affect the order
 	return &block
 }
 
-// rest returns the action for requests to a delegating rule that no child matches: it sends to the backends of
-// the rule, or answers 500. guarded is Point.Guarded: true if the rule has backendRefs to backends, even if
-// they cannot be resolved (docs/design/kgateway.md#what-answers-when-something-is-wrong).
+// rest returns the action for requests that match a delegating rule but no child. The action sends them to the
+// rule's backends, or answers 500 if there are none or level is Closed. guarded is true if the rule has
+// backendRefs to backends, even if they cannot be resolved
+// (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {

@@ -17,11 +17,12 @@ type Property struct {
 	Namespace, Value string
 }
 
-// Spans reports whether routes of several namespaces can have the property.
+// Spans reports whether routes of several namespaces can have the property: a parentRef, or a label without a
+// namespace.
 func (p Property) Spans() bool { return p.Form == ByParent || p.Form == ByLabel && p.Namespace == "" }
 
-// In returns the property p, limited to routes of one namespace. If all routes with p are in one namespace
-// already, it returns p unchanged.
+// In returns the property p, limited to routes in the given namespace. If p is already limited to one namespace
+// (Spans is false), In returns p unchanged.
 func (p Property) In(namespace string) Property {
 	switch {
 	case p.Form == ByParent:
@@ -32,7 +33,8 @@ func (p Property) In(namespace string) Property {
 	return p
 }
 
-// Named returns the key of the route that a property names. ok is false if the property is not ByName.
+// Named returns the key of the route that the property selects by its name. ok is false if the property selects
+// routes in another way (Form is not ByName).
 func (p Property) Named() (key manifest.Key, ok bool) {
 	if p.Form != ByName {
 		return key, false
@@ -46,9 +48,9 @@ func toRoutes(ref gwv1.HTTPBackendRef) bool {
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
 }
 
-// Wanted returns the property of the routes that a backendRef of an HTTPRoute selects. ok is false if it
-// selects no routes. The parameter namespace is the default namespace, and wildcard is the word for all
-// namespaces in a reference by label.
+// Wanted returns the property by which a backendRef of an HTTPRoute selects child routes. ok is false if the
+// backendRef names a backend and no routes. The parameter namespace applies if the backendRef has no namespace.
+// The parameter wildcard is the word that a reference by label uses for all namespaces.
 func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok bool) {
 	if !toRoutes(ref) {
 		return p, false
@@ -66,8 +68,8 @@ func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok
 	return p, true
 }
 
-// Wants returns the properties of the child routes that the Points of a parent route select or admit, each
-// once.
+// Wants returns the properties by which a parent route selects or admits child routes, without duplicates. The
+// parameter points has the matches of the parent's delegating rules (see Point).
 func Wants(route manifest.Key, points []*Point) []Property {
 	var out []Property
 	for _, p := range points {
@@ -81,9 +83,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns all properties that a route has, so that parents which select by one of them find it. A route
-// that has parentRefs, but none to a route, is a root. Parents find it only by its name, to report why it is
-// not accepted. For other kinds of object the result is nil.
+// Offers returns all properties by which a parent may find a route as its child. A route with parentRefs, but none
+// to an HTTPRoute, is a root. A root has only the property of its name, so that a parent which names it can report
+// why it is not accepted. Offers returns nil if the object is not an HTTPRoute.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

@@ -17,8 +17,8 @@ func SameRequests(a, b *ir.Rule) bool {
 		slices.Equal(x.Headers, y.Headers) && slices.Equal(x.Query, y.Query)
 }
 
-// SumOfRequests returns a hash that is equal for two rules if SameRequests is true for them. The secret seed
-// prevents users from writing two different rules with the same hash.
+// SumOfRequests returns a hash of a rule's match. Rules for which SameRequests is true have equal hashes. The seed
+// is secret, so that users cannot write different rules with equal hashes.
 func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	m := &rule.Match
 	var hash maphash.Hash
@@ -45,15 +45,16 @@ func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	return hash.Sum64()
 }
 
-// IsBelow reports whether rule belongs to a child below the delegating match to which guard belongs (see
-// ir.Rule.Guard). It returns false if guard is not a guard.
+// IsBelow reports whether a rule belongs to a child route below a delegating match. The parameter guard is the
+// rule for requests to that match which no child matches (ir.Rule.Guard). IsBelow returns false if guard is an
+// ordinary rule.
 func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting returns the first step at which the ways from the root to two rules differ in route, rule or match. x
-// is the step of a, and y that of b. The last step is the rule itself. If the shorter way ends before they
-// differ, x and y are the steps at its end.
+// Parting compares the ways from the root route to the rules a and b: their chains of delegating rules, and at the
+// end the rule itself. It returns the first step at which the ways differ in route, rule or match: x of the way to
+// a, and y of the way to b. If one way ends before they differ, x and y are the steps at its end.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

@@ -21,9 +21,9 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns the beginning of Why's text if first or second, which are compared, are blocks (see
-// Compare). It names these blocks. firstIs and secondIs are true if first and second are blocks. If neither is,
-// the text is "".
+// whyBlocks returns the beginning of the text of Why. The text names the match and route of first or second if
+// that is a block (the rules below one delegating match, see Compare). firstIs and secondIs say which of the two
+// are blocks. If neither is a block, the text is "".
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:

@@ -15,8 +15,8 @@ import (
 // ControllerName is gatefold's controller name in GatewayClasses, and in the statuses of routes and policies.
 const ControllerName gwv1.GatewayController = "gatefold.io/gateway-controller"
 
-// condition returns a condition of the given type (kind). If bad is zero, the condition is True, and its reason
-// is good. Otherwise it is False, with the reason and message of bad.
+// condition returns a condition of the given type (kind). If the verdict bad is zero, the condition is True
+// with the reason good. Otherwise the condition is False, with the reason and message of bad.
 func condition[T, R ~string](kind T, generation int64, good R, bad manifest.Verdict[R]) metav1.Condition {
 	c := metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, Reason: string(good), ObservedGeneration: generation,
@@ -32,10 +32,10 @@ func ClassAccepted(generation int64, bad manifest.Verdict[gwv1.GatewayClassCondi
 	return condition(gwv1.GatewayClassConditionStatusAccepted, generation, gwv1.GatewayClassReasonAccepted, bad)
 }
 
-// GatewayAccepted returns the condition Accepted of a Gateway. It is False if the Gateway cannot be served
-// (Unusable), but not for an address that is not assigned: only Programmed reports that. It is also False if
-// the Gateway has listeners, and no listener of the Gateway or its ListenerSets can be served. If only some
-// listeners are not served, it is True, and the message names them.
+// GatewayAccepted returns the condition Accepted of a Gateway. The condition is False if the Gateway cannot be
+// served (Unusable), or if the Gateway has listeners and no listener of the Gateway or its ListenerSets can be
+// served. If only some listeners are not served, the condition is True, and the message names these listeners.
+// An address that is not assigned makes only Programmed False.
 func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	bad := g.Unusable
 	if bad.Reason == gwv1.GatewayReasonAddressNotAssigned { // a reason of Programmed only
@@ -54,7 +54,8 @@ func GatewayAccepted(g *listen.Gateway) metav1.Condition {
 	return c
 }
 
-// listenerNames returns the names of the listeners that are served (sound) and of all others (unsound).
+// listenerNames returns the names of the given listeners in two lists: sound has those of the listeners that
+// are served, and unsound has the others.
 func listenerNames(own []*listen.Listener) (sound, unsound []string) {
 	for _, l := range own {
 		if l.Serves() {
@@ -130,8 +131,9 @@ func ListenerClosed(generation int64, why string) metav1.Condition {
 	}
 }
 
-// InvalidListenerConditions returns the conditions of an invalid listener, or of a listener of an invalid
-// object. Its conflicts and references were not checked, so these conditions are missing.
+// InvalidListenerConditions returns the conditions Accepted and Programmed of an invalid listener, or of a
+// listener of an invalid object. The conditions about conflicts and references are missing, because neither was
+// checked.
 func InvalidListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	return []metav1.Condition{listenerAccepted(l, generation), listenerProgrammed(l, generation)}
 }
@@ -181,9 +183,9 @@ func RouteResolvedRefs(generation int64, verdict manifest.Verdict[gwv1.RouteCond
 	return c
 }
 
-// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. what lists the parts of the route
-// that are not served as written. It follows the words "Dropped Rule" in the message, which the Gateway API
-// requires there.
+// RoutePartiallyInvalid returns the condition PartiallyInvalid of a route. The parameter what lists the parts
+// of the route that are not served as written. In the message, the words "Dropped Rule" precede that list, as
+// the Gateway API requires.
 func RoutePartiallyInvalid(generation int64, what string) metav1.Condition {
 	return metav1.Condition{
 		Type: string(gwv1.RouteConditionPartiallyInvalid), Status: metav1.ConditionTrue,

@@ -15,10 +15,10 @@ import (
 // the reason without a constant.
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
-// SetAccepted returns the condition Accepted of a ListenerSet. It is True if the Gateway accepts the
-// ListenerSet and at least one listener of it can be served. If only some can be served, the message names the
-// others. in has the listeners of the ListenerSet at that Gateway. It is nil if the Gateway does not exist, or
-// if the ListenerSet is invalid.
+// SetAccepted returns the condition Accepted of a ListenerSet. The condition is True if the Gateway accepts the
+// ListenerSet and at least one listener of the ListenerSet can be served. If only some listeners can be served,
+// the message names the others. The parameter in has the ListenerSet's listeners at that Gateway. It is nil if
+// the Gateway does not exist, or if the ListenerSet is invalid.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, served := setRejection(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)
@@ -28,8 +28,9 @@ func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	return c
 }
 
-// SetProgrammed returns the condition Programmed of a ListenerSet. It is False if nothing of the ListenerSet is
-// served. Otherwise it is Unknown until the server adds Envoy's answer.
+// SetProgrammed returns the condition Programmed of a ListenerSet. The condition is False if nothing of the
+// ListenerSet is served. Otherwise it is Unknown until the server adds Envoy's answer. The parameters are those
+// of SetAccepted.
 func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, _ := setRejection(set, in)
 	switch {
@@ -42,7 +43,8 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 }
 
 // setRejection returns why nothing of a ListenerSet is served (bad). If at least one listener is served, bad is
-// zero. Then but is a message with the names of the listeners that are not served, "" if all are.
+// zero, and but is a message with the names of the listeners that are not served. If all listeners are served,
+// but is "". The parameter in has the set's listeners at the Gateway, nil without a Gateway.
 func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Accepted.Good():

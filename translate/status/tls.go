@@ -20,10 +20,10 @@ func TLSPolicyResolvedRefs(generation int64, bad manifest.Verdict[gwv1.PolicyCon
 	return condition(gwv1.BackendTLSPolicyConditionResolvedRefs, generation, gwv1.BackendTLSPolicyReasonResolvedRefs, bad)
 }
 
-// GatewayTLS returns the conditions that depend only on a Gateway's spec.tls. InsecureFrontendValidationMode is
-// included if the Gateway accepts clients without a valid certificate. ResolvedRefs is included if the Gateway
-// has a reference to a certificate for backends. It is False if that certificate cannot be used, or if a
-// listener has an unresolved reference.
+// GatewayTLS returns the conditions that a Gateway has only because of spec.tls. InsecureFrontendValidationMode
+// is included if the Gateway accepts clients without a valid certificate. ResolvedRefs is included if the
+// Gateway refers to a certificate for backends. ResolvedRefs is False if that certificate cannot be used, or if
+// a listener has an unresolved reference.
 func GatewayTLS(g *listen.Gateway) []metav1.Condition {
 	var out []metav1.Condition
 	if g.Insecure {

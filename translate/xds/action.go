@@ -19,9 +19,9 @@ import (
 
 const million = 1_000_000
 
-// live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster.
-// If it has none, the route answers 500, or 503 for a GRPCRoute (Gateway API, backendRefs). live returns false
-// if forward is nil.
+// live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster. If
+// there is no such backend, or forward is nil, live returns false. The route then answers 500, or 503 for a
+// GRPCRoute (Gateway API, backendRefs).
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
@@ -44,8 +44,8 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	return action
 }
 
-// notFound returns the status for requests to a backend that is not resolved: 503 for a GRPCRoute, and 500 for
-// an HTTPRoute.
+// notFound returns the status that Envoy answers if the cluster of a backend does not exist: 503 for the path of a
+// GRPCRoute, and 500 for that of an HTTPRoute.
 func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	if path.RPC.Is {
 		return routev3.RouteAction_SERVICE_UNAVAILABLE
@@ -93,10 +93,10 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the timeout of the whole exchange, and the idle timeout if the route needs its own. Without
-// a setting, timeout is 0, which means no timeout: Envoy's default of 15 s would end downloads. Without
-// retries, BackendTimeout limits the only attempt, so the smaller of the two timeouts applies. idle is set if
-// the listener's idle timeout could end the exchange before timeout. Otherwise it is nil.
+// timeouts returns the timeout of the whole exchange, and the idle timeout. Without a setting, timeout is 0, which
+// means no limit: Envoy's default of 15 s would end downloads. If the route does not retry, there is only one
+// attempt, so BackendTimeout limits the exchange, too; the smaller value applies. If the listener's idle timeout
+// could end the exchange earlier, idle is the same limit as timeout, for this route. Otherwise idle is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {
@@ -111,7 +111,7 @@ func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Durati
 	return *limit, idle
 }
 
-// smaller returns the stricter of two limits. nil means not set, 0 means no limit.
+// smaller returns the stricter of the limits a and b. nil means that a limit is not set, and 0 means no limit.
 func smaller(a, b *time.Duration) *time.Duration {
 	switch {
 	case a == nil:

@@ -145,8 +145,9 @@ func (c *celChecker) ident(name string) {
 	}
 }
 
-// selects checks an expression that reads a field, such as request.path. It sets c.fault if Envoy does not know
-// the attribute or its field.
+// selects checks an expression that reads a field of an attribute, such as request.path. It sets c.fault if Envoy
+// does not know the attribute, or the field of the attribute. The parameter depth is how deep the expression is
+// nested.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
 		c.walk(s.Operand(), depth+1)
@@ -193,8 +194,8 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 	}
 }
 
-// compare sets c.fault if an operator compares values with different types, because such a comparison fails for
-// every request.
+// compare checks a comparison of the expressions a and b, or of a with the items of the list b for the operator
+// in. It sets c.fault if the types differ, because such a comparison fails for every request.
 func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	others := []ast.Expr{b}
 	switch operator {
@@ -274,9 +275,9 @@ func mayBeBool(e ast.Expr) bool {
 	return false
 }
 
-// unguarded returns the first header that an expression reads by request.headers['name'] without a test whether
-// the request has it. The test may be anywhere in the expression: 'name' in request.headers. unguarded returns
-// "" if there is none. Pseudo-headers, such as :path, need no test.
+// unguarded returns the first header that an expression reads without a test whether the request has this header.
+// request.headers['name'] reads a header, and 'name' in request.headers is the test, which may be anywhere in the
+// expression. unguarded returns "" if every header has a test. Pseudo-headers, such as :path, need no test.
 func unguarded(tree ast.Expr) string {
 	var read []string
 	asked := map[string]bool{}
@@ -303,9 +304,9 @@ func unguarded(tree ast.Expr) string {
 	return ""
 }
 
-// headerName returns the header that an expression reads by request.headers['name'], in lower case. The first
-// argument is the expression before the brackets, the second the expression inside. ok is false if the first is
-// not request.headers, or if the second is not a constant text.
+// headerName returns the header, in lower case, that the expression request.headers['name'] reads. The parameter
+// of is the expression before the brackets, and key is the expression inside them. ok is false if of is not
+// request.headers, or if key is not a constant text.
 func headerName(of, key ast.Expr) (name string, ok bool) {
 	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false

@@ -25,8 +25,9 @@ const (
 	maxHeaderValue = 16 << 10
 )
 
-// checker collects what Envoy would reject in one rule. A method rejects something by adding a problem. One bad
-// route makes Envoy reject the whole RouteConfiguration, so the check must find everything.
+// checker collects problems: settings that Envoy would reject. A method of checker that "rejects" a value adds a
+// problem for that value. One bad route makes Envoy reject the whole RouteConfiguration, so the checks must find
+// everything.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
@@ -68,9 +69,9 @@ func rejected(rule *ir.Rule, err error) manifest.Problem {
 // RejectedCode is the code of the problems of Rejected.
 const RejectedCode = "RejectedByEnvoy"
 
-// Rejected returns the problem of a rule that an Envoy rejected, with Envoy's message. The message says that
-// the rule is left out if said.Match is true, and that the rule answers 500 if said.Match is false. If
-// said.Lacks is set, the message says that the Envoy is too old.
+// Rejected returns the problem of a rule that an Envoy rejected. The parameter said has Envoy's message. If
+// said.Match is true, the problem says that the rule is left out, and otherwise that the rule answers 500. If
+// said.Lacks is set, the problem says instead that the Envoy is too old.
 func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	c := checker{rule: rule}
 	if said.Lacks != "" {
@@ -87,8 +88,8 @@ func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	return c.problems[0]
 }
 
-// TooOld returns the problem that Envoys are too old for a policy. In these Envoys, the virtual hosts that have
-// the policy answer 500.
+// TooOld returns the problem that Envoys are too old for a policy which virtual hosts use. In these Envoys, the
+// virtual hosts with the policy answer 500.
 func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
 	return tooOld(said, policy, said.Lacks.Path())
 }
@@ -137,7 +138,7 @@ func (c *checker) checkMatch(match *ir.Match) {
 	}
 }
 
-// value rejects an invalid value or regular expression of a condition.
+// value rejects a condition for a header or query parameter whose value or regular expression is invalid.
 func (c *checker) value(field string, match ir.ValueMatch) {
 	if match.Regex {
 		c.regex(field, match.Value)
@@ -229,9 +230,10 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 	}
 }
 
-// changedName rejects a header that must not be changed, and names that are not valid. The header is removed if
-// remove is true, and set or added otherwise. Envoy rejects changes of Host and of pseudo headers. Envoy
-// accepts other changes that changedName rejects: those of protectedHeaders, and setting headers of Envoy.
+// changedName rejects a change of a header that has an invalid name or must not be changed. The change is a
+// removal if remove is true; otherwise the header is set or added. Envoy itself rejects changes of Host and of
+// pseudo headers. changedName also rejects changes that Envoy would accept: those of protectedHeaders, and setting
+// headers of Envoy.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
@@ -278,8 +280,8 @@ func isToken(name string) bool {
 	}) < 0
 }
 
-// protectedFault returns why a filter or policy must not change a header, and what to do. The change is a
-// removal if remove is true. Both results are "" if the change is allowed.
+// protectedFault returns why a filter or policy must not change a header, and what to do. The parameter remove is
+// true if the change removes the header. Both results are "" if the change is allowed.
 func protectedFault(name string, remove bool) (fault, hint string) {
 	switch {
 	case isProtected(name):

@@ -26,8 +26,9 @@ func extensionFields() authFields {
 	}
 }
 
-// filterFields returns the paths in the filter ExternalAuth of a rule. filters is the path of all filters of
-// the rule. filterFields uses it if the filter belongs to a parent route.
+// filterFields returns the paths of the fields in the filter ExternalAuth that applies to a rule. If the filter
+// belongs to a parent route, its path in the rule's own object does not exist; the paths then begin with filters,
+// the path of the rule's filters.
 func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	at := filters
 	for _, part := range action.Parts {
@@ -111,8 +112,8 @@ func (c *checker) nameLength(field, name string) {
 	}
 }
 
-// sentName rejects a client's header that a request to a service must not contain. Such a header would change
-// where that request ends, or control Envoy.
+// sentName rejects a header of the client that must not be in the request to an external service, because it would
+// change where that request ends, or control Envoy.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
 		return // always sent, with the request's own values

@@ -29,8 +29,9 @@ const (
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
 
-// Cluster returns the resource of one cluster. Its endpoints are in the resource, or found by DNS, or sent by
-// EDS over the same xDS stream (see Assignment). Static endpoints must be IP addresses.
+// Cluster returns the Envoy cluster as a resource. Depending on the kind of discovery, the cluster's endpoints are
+// in the resource, or found by DNS, or sent by EDS over the same xDS stream (see Assignment). Static endpoints
+// must be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
 	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }

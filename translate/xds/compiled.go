@@ -31,8 +31,8 @@ const (
 	routeListURL = "type.googleapis.com/envoy.config.route.v3.RouteList"
 )
 
-// Leaf is one entry of a compiled virtual host: the routes for the paths that begin with a key. If a path
-// begins with the keys of several leaves, Envoy uses the leaf with the longest key.
+// Leaf is one entry of a compiled virtual host (see CompiledHost): a key, and the routes for paths that begin with
+// the key. If a path begins with the keys of several leaves, Envoy uses only the leaf with the longest key.
 type Leaf struct {
 	body []byte
 	sum  Sum
@@ -49,9 +49,9 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost encodes a virtual host like VirtualHost. But its routes are in a matcher (VirtualHost.matcher),
-// not in a list: for each request, Envoy finds the leaf with the longest key that the path begins with, and
-// compares the request only with the routes of this leaf. The keys of the leaves must all be different.
+// CompiledHost encodes a virtual host whose routes are in a matcher (VirtualHost.matcher) and not in a list as in
+// VirtualHost. For each request, Envoy finds the leaf with the longest key that the path begins with, and tries
+// only the routes of this leaf. The keys of all leaves must be different.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

@@ -40,11 +40,11 @@ func (h Host) Len() (size int) {
 	return size
 }
 
-// VirtualHost encodes the virtual host of one domain, for example "shop.example.com", "*.example.com" or "*".
-// routes are encodings from Route, in the order in which Envoy tries them. Without routes the domain answers
-// 404. extras, which may be nil, apply to every route that does not replace them. A field of extras is used
-// only if HeldByHost returns true for it. The routes are copied as they are: after an edit, only the changed
-// routes are encoded again.
+// VirtualHost encodes the virtual host of one domain, for example "shop.example.com", "*.example.com" or "*". The
+// parameter routes has the results of Route, in the order in which Envoy tries them. Without routes the domain
+// answers 404. The parameter extras, which may be nil, has settings of policies for all routes that do not replace
+// them; only fields for which HeldByHost is true have an effect. After an edit, only the changed routes must be
+// encoded again.
 func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }

@@ -64,8 +64,8 @@ var policyFields = sync.OnceValue(func() []policyField {
 	}
 })
 
-// HeldByHost reports whether a virtual host can have the field of a policy for all of its routes. That is so if
-// HTTP filters implement the field. The result is false if the field is a setting of each route's action.
+// HeldByHost reports whether a virtual host can configure a policy field for all of its routes. The result is true
+// for a field that HTTP filters implement, and false for a field that is a setting of each route's action.
 func HeldByHost(name ir.Field) bool {
 	for _, f := range policyFields() {
 		if f.name == name {
@@ -75,7 +75,8 @@ func HeldByHost(name ir.Field) bool {
 	return false
 }
 
-// withExtras returns the action with the settings of policies added. Settings of the route itself win.
+// withExtras returns the action of a rule with the settings of policies added. If both have a setting, that of the
+// route itself wins.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
@@ -107,10 +108,12 @@ func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	}
 }
 
-// fillCORS sets the CORS of the extras to that of the route's own filter, if the route has one.
+// fillCORS sets extras.CORS to the CORS settings that apply: those of the route's own filter, or those of policies
+// if the route has no such filter.
 func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSInForce() }
 
-// fillExtAuth sets the authorization of the extras to that of the route's own filter, if the route has one.
+// fillExtAuth sets extras.ExtAuth to the authorization that applies: that of the route's own filter, or that of
+// policies if the route has no such filter.
 func fillExtAuth(action *ir.Action, extras *ir.Extras) { extras.ExtAuth = action.AuthInForce() }
 
 // fillRequestTimeout sets the request timeout of a route to that of policies, if the route has none of its own.

@@ -29,8 +29,9 @@ func httpFilters() []httpFilter {
 // httpFilterChain returns the filter chain of a listener. It is the same for all listeners.
 func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
 
-// upgradeFilterChain returns the filter chain for WebSockets. It has the filters that also apply to WebSockets,
-// in the same order. So a policy that rejects a request also rejects its upgrade.
+// upgradeFilterChain returns the filter chain for WebSockets. It has the filters of the normal chain, in the same
+// order, without those that cannot work for WebSockets (noUpgrades). So a policy that rejects a request also
+// rejects the upgrade of the request to a WebSocket.
 func upgradeFilterChain() []*hcmv3.HttpFilter {
 	var filters []httpFilter
 	for _, filter := range httpFilters() {
@@ -57,8 +58,8 @@ var configurable = sync.OnceValue(func() []httpFilter {
 	return filters
 })
 
-// chainOf returns a filter chain: the filters in disabled form, then the router. A joined filter is in it twice
-// (see httpFilter.joined).
+// chainOf returns a filter chain with these filters, each disabled, and the router at the end. A filter for which
+// httpFilter.joined is true is in the chain twice: for virtual hosts and for routes.
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
 	for _, filter := range filters {
@@ -73,8 +74,8 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// placeholder returns the filter as it is in the chain: disabled. l says who enables and configures it: routes
-// or virtual hosts.
+// placeholder returns the filter as an entry of the listener's filter chain, disabled. The level l says who
+// enables and configures the filter: routes or virtual hosts.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	if f.resource {
 		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}
@@ -86,8 +87,8 @@ func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 }
 
 // routeFilters returns the filter configurations of a route, by filter name. The route enables the filters that
-// its extras need. A filter of the virtual host is disabled if its field is in extras.Replaced and the route
-// does not configure the filter itself.
+// its extras (settings of policies) need. If a field is in extras.Replaced, the route replaces the virtual host's
+// setting: the virtual host's filter for the field is disabled, unless the route configures this filter itself.
 func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	configs := filters(extras, ofRoute)
 	if extras == nil {
@@ -102,8 +103,8 @@ func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	return configs
 }
 
-// filters returns the configurations of the filters that extras need, by filter name. l is the level that has
-// the extras. filters returns nil if extras is nil.
+// filters returns the configurations of the HTTP filters that extras (settings of policies) need, by filter name.
+// The level l says whether a route or a virtual host has these settings. filters returns nil if extras is nil.
 func filters(extras *ir.Extras, l level) map[string]*anypb.Any {
 	if extras == nil {
 		return nil

@@ -2,10 +2,10 @@ package xds
 
 import "github.com/gatefold/gatefold/translate/ir"
 
-// TableForGeneration returns a copy of a RouteConfiguration for listeners whose filter chain has an earlier
-// generation. The result has the name that these listeners request. If a Part needs a filter that these
-// listeners lack, the Part answers 500. Otherwise Envoy would ignore the configuration of the filter and let
-// requests pass.
+// TableForGeneration returns a copy of a RouteConfiguration for listeners with an earlier generation (version
+// number) of the HTTP filter chain. The copy has the name that these listeners request. A route or virtual host
+// that needs a filter which these listeners lack answers 500 in the copy. Otherwise Envoy would ignore the
+// configuration of the filter and let requests pass.
 func TableForGeneration(table *Resource, generation int) Resource {
 	var lacking []feature
 	for _, f := range configurable() {

@@ -7,8 +7,9 @@ import (
 )
 
 // pushDown moves the request header changes of a rule to its backends, if at least one backend changes request
-// headers, too. Otherwise Envoy would apply the backend's changes first and the rule's last, but the backend's
-// are more specific and must win. For responses, Envoy's order is right.
+// headers, too. Without this, Envoy would apply the backend's changes first and the rule's last. But the backend's
+// changes are more specific and must win. Response headers need no move, because Envoy applies their changes in
+// the right order.
 func pushDown(action ir.Action) ir.Action {
 	if action.Forward == nil || action.RequestHeaders.IsZero() ||
 		!slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return !b.RequestHeaders.IsZero() }) {

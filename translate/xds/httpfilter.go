@@ -50,7 +50,7 @@ type httpFilter struct {
 	since int
 }
 
-// level says who configures a filter: a route or a virtual host.
+// level says which part of a RouteConfiguration configures a filter: a route or a virtual host.
 type level bool
 
 const (
@@ -67,12 +67,12 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the filter that calls the external service. It is in the inner filter chain
-// that a route or virtual host configures (see httpFilter.service).
+// serviceAt returns the name of the filter that calls the external service. This filter is in the chain that a
+// route or virtual host (the level l) configures itself (see httpFilter.service).
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
-// config returns the configuration for a route or virtual host with these extras. It returns nil if the filter
-// has nothing to do there.
+// config returns the filter's configuration for a route or virtual host (the level l) with these extras, which are
+// the settings of policies. It returns nil if the filter has nothing to do there.
 func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	if f.service == nil {
 		return f.route(extras)
@@ -92,7 +92,8 @@ func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	return chainWith(chain)
 }
 
-// innerFilter is a filter of the chain that a route configures (see httpFilter.service).
+// innerFilter is an HTTP filter in the chain that a route or virtual host configures itself, inside an entry of
+// the listener's chain (see httpFilter.service).
 type innerFilter struct {
 	name   string
 	config message
@@ -104,14 +105,15 @@ type message interface {
 	ValidateAll() error
 }
 
-// forUpgrades returns a copy of the filter for WebSockets, with its own name and with upgradeService.
+// forUpgrades returns a copy of the filter for the WebSocket chain. The copy has its own name, and its function
+// service is upgradeService.
 func (f *httpFilter) forUpgrades() httpFilter {
 	filter := *f
 	filter.name, filter.service = f.name+"/upgrade", f.upgradeService
 	return filter
 }
 
-// chainWith returns the configuration of a chain with these filters.
+// chainWith returns the configuration by which a route or virtual host sets its own chain with these filters.
 func chainWith(filters []innerFilter) message {
 	chain := &chainv3.FilterChain{}
 	for _, f := range filters {

@@ -103,8 +103,8 @@ func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xds
 // mapped returns the IPv6 range of IPv4-mapped addresses.
 func mapped() netip.Prefix { return netip.MustParsePrefix("::ffff:0.0.0.0/96") }
 
-// containMapped reports whether an IPv6 range such as ::/0 contains the IPv4-mapped addresses, while no range
-// contains all IPv4 addresses. The IPv4-mapped addresses then need a range of their own.
+// containMapped reports whether the IPv4-mapped addresses need a range of their own. That is so if an IPv6 range
+// such as ::/0 contains them, but no range contains all IPv4 addresses.
 func containMapped(rules []addressRanges) (contained bool) {
 	for _, rule := range rules {
 		for _, text := range rule.ranges {

@@ -112,8 +112,9 @@ func httpService(from *ir.Extension) *authzv3.HttpService {
 	return to
 }
 
-// clientHeaders returns the headers of a rejection that the client receives. Headers that a login needs are
-// always included. It returns nil, which means all headers, if names is empty.
+// clientHeaders returns the headers that a client receives when an external service rejects its request. The
+// parameter names has the headers that the user lists; headers that a login needs are added. If the list is empty,
+// clientHeaders returns nil, which means all headers.
 func clientHeaders(names []string) *matcherv3.ListStringMatcher {
 	if len(names) == 0 {
 		return nil
@@ -142,8 +143,9 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext returns the context that a route passes to a gRPC service. It returns nil without a context, and
-// for a service by HTTP. The context is the only setting of the filter that Envoy reads from the route.
+// authContext returns the context (key-value pairs) that a route passes to a gRPC authorization service. It
+// returns nil without a context, and for a service by HTTP. Envoy reads only this setting of the filter from the
+// route.
 func authContext(extras *ir.Extras) message {
 	auth := extras.ExtAuth
 	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {

@@ -36,9 +36,9 @@ func globalRateLimitFilter() httpFilter {
 // that calls an external service (see httpFilter.service).
 func emptyChain() message { return &chainv3.FilterChainConfig{} }
 
-// extProcessor returns the configuration of the processor's filter, or nil without extProc. Envoy keeps the
-// route after the processor has changed a request. With another route, the request would not get the policies
-// of that route.
+// extProcessor returns the configuration of the filter for extProc, or nil without extProc. If the external
+// service changes a request, Envoy keeps the route that it chose before. Otherwise Envoy could choose another
+// route, whose policies would not be applied to the request.
 func extProcessor(extras *ir.Extras) message {
 	if extras.ExtProc == nil {
 		return nil
@@ -79,7 +79,8 @@ func upgradeProcessor(extras *ir.Extras) message {
 	return config
 }
 
-// unbuffered returns NONE for a mode that waits for the end of a body, and otherwise mode.
+// unbuffered returns NONE if the mode makes Envoy wait for the end of a body. For any other mode, it returns the
+// mode itself.
 func unbuffered(mode procv3.ProcessingMode_BodySendMode) procv3.ProcessingMode_BodySendMode {
 	if mode == procv3.ProcessingMode_BUFFERED || mode == procv3.ProcessingMode_BUFFERED_PARTIAL {
 		return procv3.ProcessingMode_NONE

@@ -24,8 +24,8 @@ func oauth2Filter() httpFilter {
 	return httpFilter{name: oauth2Name, since: 1, chain: func() message { return &oauth2v3.OAuth2{} }, route: oauth2}
 }
 
-// oauth2 returns the per-route configuration (OAuth2PerRoute) that makes users sign in, or nil without oauth2.
-// Its field Config is always set, because Envoy lets requests pass if it is empty.
+// oauth2 returns the per-route configuration (OAuth2PerRoute) that makes users sign in, or nil without the policy
+// field oauth2. Its field Config is always set, because without Config Envoy would let all requests pass.
 func oauth2(extras *ir.Extras) message {
 	if extras.OAuth2 == nil {
 		return nil

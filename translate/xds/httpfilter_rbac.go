@@ -32,9 +32,9 @@ func rbacRules(extras *ir.Extras) message {
 	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: rbacMatcher(extras.RBAC)}}
 }
 
-// rbacMatcher returns a matcher that denies clients in Blocked. Clients in Allowed, or all clients if Allowed
-// is empty, get the action of expressionMatch. The remaining clients are allowed if rbac.Deny is true, and
-// denied if it is false.
+// rbacMatcher returns a matcher that decides by the client's address. Clients in Blocked are denied. Clients in
+// Allowed, or all other clients if Allowed is empty, get the action of expressionMatch. The remaining clients are
+// allowed if rbac.Deny is true, and denied if it is false.
 func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	other := rbacAction(rbacPolicy+"-default", rbac.Deny)
 	next := expressionMatch(rbac, other)
@@ -47,9 +47,9 @@ func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	return &xdsmatcherv3.Matcher{OnNoMatch: next}
 }
 
-// expressionMatch returns the action for a request from an allowed address. If an expression matches, or there
-// are no expressions, it denies the request if rbac.Deny is true, and allows it if rbac.Deny is false. If no
-// expression matches, the action is other. If an expression is invalid, it denies every request.
+// expressionMatch returns the action for a request from an allowed address. If an expression is true, or there are
+// no expressions, the action denies the request if rbac.Deny is true, and otherwise allows it. If no expression is
+// true, the parameter other is the action. If an expression is invalid, the action denies every request.
 func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher_OnMatch {
 	if len(rbac.Expressions) == 0 {
 		return rbacAction(rbacPolicy+"allowedCIDRs", !rbac.Deny)

@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Prefix returns the beginning of the path, with query, of every request that the match accepts. For example,
-// it returns "/foo" for the prefix /foo, which also accepts "/foo?x". It returns "" if a regular expression has
-// no such beginning, or if Prefix cannot find it. Prefix must agree with routeMatch.
+// Prefix returns a text with which the path, including the query, of every matching request begins. For example,
+// it returns "/foo" for the prefix /foo, which also accepts "/foo?x". It returns "" for a regular expression
+// without such a beginning, or with one that Prefix cannot find. Prefix must agree with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -21,8 +21,8 @@ func Prefix(match *ir.Match) string {
 	return prefix
 }
 
-// Covers reports whether a match certainly accepts every request whose path begins with key. That is so if the
-// only condition is a prefix, and key contains the prefix and the slash after it.
+// Covers reports whether a match certainly accepts every request whose path begins with key. The result is true
+// only if the match has no condition except a path prefix, and key begins with this prefix and a slash.
 func Covers(match *ir.Match, key string) bool {
 	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
 		len(match.Hosts)+len(match.Headers)+len(match.Query) > 0 {
@@ -47,9 +47,9 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the text with which all matches of an expression begin. It returns "" if there is no such
-// text, or if leading cannot find it. whole is true if every match is exactly this text, so that the match of a
-// next expression follows it.
+// leading returns the text with which every match of an expression begins, or "" if there is none or leading
+// cannot find it. whole is true if every match consists of exactly this text. The caller may then append the
+// beginning of the expression that follows.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

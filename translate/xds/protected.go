@@ -38,10 +38,10 @@ func isEnvoyHeader(name string) bool {
 	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
 }
 
-// serviceRules returns rules for the headers that an external service may change. They forbid protected
-// headers, headers of Envoy, the host, and all pseudo headers except the path. The method and the status
-// describe where a message ends: after HEAD and 204 no body follows. Envoy ignores forbidden changes and
-// applies the other changes. more has regular expressions for further names that are forbidden.
+// serviceRules returns rules for the headers that an external service may change. The rules forbid protected
+// headers, headers of Envoy, the host, and all pseudo headers except the path. Method and status are forbidden
+// because they describe where a message ends: after HEAD and 204 no body follows. Envoy ignores forbidden changes
+// and applies the other changes. The parameter more has regular expressions for further forbidden names.
 func serviceRules(more ...string) *mutationv3.HeaderMutationRules {
 	names := append([]string{":method", ":status", ":scheme", ":authority", ":protocol"}, more...)
 	for _, name := range protectedHeaders() {

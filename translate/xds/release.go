@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Release is a minor version of Envoy. The zero value is for a client that reports no version. It counts as the
+// Release is a minor version of Envoy. The zero Release is for a client that reports no version, and counts as the
 // newest release.
 type Release struct{ Major, Minor int }
 
@@ -35,9 +35,9 @@ func (r Release) Before(other Release) bool {
 
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// feature is something that gatefold sends, and that some supported releases of Envoy lack. An Envoy that lacks
-// it gets listeners and routes without it (see ListenerFor, TableFor and Lacks). What an Envoy rejects for
-// other reasons is not known beforehand: a search finds it (see Probe).
+// feature is something that gatefold sends, but that some supported releases of Envoy do not support. An Envoy
+// without the feature gets listeners and routes without the feature (see ListenerFor, TableFor and Lacks).
+// gatefold cannot know beforehand what an Envoy rejects for other reasons: a search finds it (see Probe).
 type feature struct {
 	field ir.Field
 	// what is the name of the feature in messages.
@@ -84,13 +84,15 @@ func Newest() (newest Release) {
 	return newest
 }
 
-// names reports whether a filter with this name belongs to the feature.
+// names reports whether the HTTP filter with this name belongs to the feature: the name is f.filter, or begins
+// with f.filter and a slash.
 func (f *feature) names(filter string) bool {
 	rest, ok := strings.CutPrefix(filter, f.filter)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Lack is a Part of a RouteConfiguration that needs a feature which an Envoy lacks.
+// Lack is a route or virtual host (Part) of a RouteConfiguration that needs a feature which an Envoy does not
+// have.
 type Lack struct {
 	Part
 	Fault
@@ -120,8 +122,8 @@ const (
 	filterConfigURL                       = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
 )
 
-// ListenerFor returns the listener for an Envoy of a release: without the HTTP filters that the release lacks.
-// same is true if no filter is missing; out is then the listener itself.
+// ListenerFor returns the listener for Envoys of one release (of). HTTP filters that the release does not have are
+// left out. If none is left out, same is true, and the result is the given listener.
 func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	var lacking []feature
 	for _, f := range features() {
@@ -156,8 +158,8 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a copy of an encoded message. It leaves out the elements of one repeated field for which
-// keep returns false. of is the number of that field.
+// filterField returns a copy of an encoded message without some elements of a repeated field. The parameter of is
+// the number of that field. An element is left out if the function keep returns false for it.
 func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
@@ -168,16 +170,16 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 	return out
 }
 
-// Lacks returns the Parts of an encoded RouteConfiguration that need a feature which the release lacks.
-// Optional features do not count. Such Parts must answer 500: Envoy would ignore the configuration of a missing
-// filter, and let requests pass.
+// Lacks returns the routes and virtual hosts of an encoded RouteConfiguration that need a feature which the
+// release (of) does not have. Optional features do not count. These routes and virtual hosts must answer 500:
+// Envoy would ignore the configuration of a missing filter, and let requests pass.
 func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
 }
 
-// lacksOf returns the Parts of an encoded RouteConfiguration that use one of the features in lacking. If a
-// virtual host itself uses one, its routes are not listed. If a virtual host has two different routes with one
-// name, and both use a feature, the virtual host is listed, too.
+// lacksOf returns the routes and virtual hosts of an encoded RouteConfiguration that use one of the features in
+// lacking. If a virtual host itself uses a feature, its routes are not listed. If a virtual host has two different
+// routes with one name, and both use a feature, the virtual host is listed as well.
 func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	if len(lacking) == 0 {
 		return nil
@@ -207,8 +209,8 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	return all
 }
 
-// lackedBy returns the features that routes cannot use in a release: the optional features if optional is true,
-// and the other features if it is false.
+// lackedBy returns the features that routes cannot use in Envoys of the release (of). If optional is true, it
+// returns only optional features, and otherwise only the others.
 func lackedBy(of Release, optional bool) (lacking []feature) {
 	for _, f := range features() {
 		if f.optional == optional && of.Before(f.routes) {
@@ -218,9 +220,9 @@ func lackedBy(of Release, optional bool) (lacking []feature) {
 	return lacking
 }
 
-// TableFor returns the RouteConfiguration for an Envoy of a release: its routes have no configuration of
-// optional features that the release lacks. same is true if nothing is removed; out is then the table itself.
-// Parts that Lacks returns are still in the result.
+// TableFor returns the RouteConfiguration for Envoys of one release (of). Optional features that the release does
+// not have are removed from the routes. If nothing is removed, same is true, and the result is the given
+// RouteConfiguration. Routes and virtual hosts that Lacks returns are still in the result.
 func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	lacking, same := lackedBy(of, true), true
 	if len(lacking) == 0 {
@@ -245,7 +247,7 @@ func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	return RouteConfiguration(table.Name, hosts), false
 }
 
-// lack returns the Lack of a part that needs the feature.
+// lack returns a Lack: the route or virtual host p needs the feature f, which an Envoy does not have.
 func (f *feature) lack(p Piece) Lack {
 	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
 }
@@ -260,9 +262,9 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns one of the features in of that an encoded virtual host or route uses, or nil if it uses none.
-// A filter that is only turned off does not count. configs is the number of the field with the filter
-// configurations.
+// needed returns a feature (from the list of) that an encoded virtual host or route uses, or nil if it uses none.
+// A filter that is only turned off does not count. The parameter configs is the number of the field that has the
+// filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

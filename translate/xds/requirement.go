@@ -21,9 +21,10 @@ const (
 	filterConfig protowire.Number = 2
 )
 
-// Requirement is what a route can require of requests: a token of one of several providers. Its Part names the
-// GatewayExtension by "namespace/name". Its Body is a piece of an encoded JwtAuthentication message: the
-// providers, and the requirement. The bodies of all requirements, one after another, are the whole message.
+// Requirement is a condition that a route can put on requests: a token of one of several providers.
+// Part.Requirement is the "namespace/name" of the GatewayExtension. Body is a piece of an encoded
+// JwtAuthentication message: the providers, and the requirement. The bodies of all Requirements, one after
+// another, are the whole message.
 type Requirement = Piece
 
 // RequirementFilter returns the resource JWTFilter with all requirements, which must have different names. If

@@ -58,8 +58,9 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 	return policy
 }
 
-// retryConditions returns Envoy's retry conditions. The defaults are failures before a backend answers. If
-// there are status codes, the condition for them is added.
+// retryConditions returns the conditions under which Envoy retries a request. If the retry names no conditions,
+// these are failures before a backend answers. If the retry names status codes, a condition for these codes is
+// added.
 func retryConditions(retry *ir.Retry) []string {
 	const byCode = "retriable-status-codes"
 	conditions := slices.Clone(retry.On)

@@ -65,9 +65,10 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts gives each backend its own new Host, if at least one backend has one. Otherwise Envoy would use the
-// Host of the route for every backend. A backend without one gets the new Host of the rule. If the rule has
-// none, and autoHostRewrite is on, it gets its DNS name. If no backend has a new Host, the action is unchanged.
+// pushHosts gives each backend its own new Host, if at least one backend has a new Host. Otherwise Envoy would use
+// the Host of the route for every backend. A backend without a new Host gets that of the rule. If the rule has
+// none either, and autoHostRewrite is on, the backend gets its DNS name. If no backend has a new Host, or neither
+// the rule nor autoHostRewrite sets one, pushHosts returns the action unchanged.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost
@@ -105,10 +106,11 @@ func fullPath(change *ir.PathChange) string {
 	return change.Value
 }
 
-// prefixRewrite replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier). It returns the
-// value for Envoy's prefix_rewrite, which replaces plain text, and nil. If that is not possible, it returns ""
-// and a regular expression with its replacement. A regular expression is needed if the new prefix is "/". It is
-// also needed if the match is not for this prefix, for example a child's exact path below its parent's prefix.
+// prefixRewrite returns how Envoy replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier). If
+// Envoy's prefix_rewrite, which replaces plain text, is enough, it returns the text and nil. Otherwise it returns
+// "" and a regular expression with its replacement. A regular expression is needed if the new prefix is "/" and
+// the old one is not, or if the match is not for the replaced prefix, for example a child's exact path below its
+// parent's prefix.
 func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
 	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
 	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix

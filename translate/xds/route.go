@@ -25,9 +25,9 @@ func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	return marshal(route), nil
 }
 
-// Closed returns the replacement of a rule that fails closed, for example because Envoy would reject it. The
-// replacement has the same name, order and match, but answers 500, or 503 for a GRPCRoute. If Envoy would
-// reject the replacement, too, the match is wrong and the rule must be left out.
+// Closed returns the replacement of a rule that fails closed, for example because Envoy would reject the rule. The
+// replacement has the same name, order and match, but answers 500, or 503 for a GRPCRoute. If Envoy would reject
+// the replacement, too, the match is at fault, and the caller must leave the rule out.
 func Closed(rule *ir.Rule) *ir.Rule {
 	closed := *rule
 	closed.Action = ir.Action{Respond: &ir.Respond{Status: rule.Match.Path.Unresolved()}}
@@ -106,9 +106,9 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	return m
 }
 
-// hostsPattern returns a regular expression for the :authority of requests to one of the hosts. It compares
-// hosts as Envoy compares the domains of virtual hosts: it ignores case, and everything after the last colon
-// outside of brackets, even if that is not a number.
+// hostsPattern returns a regular expression for the :authority of requests to one of the hosts. The expression
+// compares hosts as Envoy compares the domains of virtual hosts. So it ignores case, and everything after the last
+// colon outside of brackets, even if that is not a number.
 func hostsPattern(hosts []string) string {
 	patterns := make([]string, len(hosts))
 	for i, host := range hosts {

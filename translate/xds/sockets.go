@@ -30,7 +30,7 @@ func (s Socket) All() Socket {
 	return Socket{netip.AddrPortFrom(all, s.Port()), s.UDP}
 }
 
-// Binding has the sockets that a listener binds.
+// Binding is the set of sockets (addresses with ports) that a listener binds.
 type Binding struct {
 	Sockets []Socket
 	// Exclusive is true if no other socket can bind one of the addresses, not even with 0.0.0.0 or "::", and not

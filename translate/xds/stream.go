@@ -18,11 +18,11 @@ import (
 // because nothing is sent before a connection exists.
 const connectAttempts = 3
 
-// streamChains returns the filter chains of an ir.Stream. There is one for each hostname, so that an edit of
-// one hostname does not affect connections of the others. If Access denies clients, there is a second chain for
-// each hostname, which closes their connections. The client's address is a condition of the chain and not of a
-// filter. Envoy's network rbac filter waits for the client's first byte, and the backend's first bytes would
-// pass before that (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
+// streamChains returns the filter chains of an ir.Stream. Each hostname has its own chain, so that an edit of one
+// hostname does not affect connections of others. If Access denies clients, each hostname has a second chain,
+// which closes the connections of these clients. The client's address is a condition of the chain, because a
+// filter would be too late: Envoy's network rbac filter waits for the client's first byte, and the backend's first
+// bytes could pass before (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
 func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterChain) {
 	if stream.Domains == nil {
 		return chainsFor(port, stream, "")
@@ -66,9 +66,9 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 	return chain
 }
 
-// admitted returns the address ranges of the clients that access allows, and of those that it denies. Each
-// address is in at least one of the ranges, and the range with the longest prefix decides. limited is false if
-// all clients are allowed.
+// admitted returns the address ranges of the clients that access allows and of those that access denies. Every
+// address is in at least one of the ranges. If an address is in several ranges, the range with the longest prefix
+// decides. limited is false if all clients are allowed.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {
@@ -133,8 +133,8 @@ func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.Fi
 	return out
 }
 
-// tcpProxy returns the filter that forwards connections by weight. The share of backends that are not resolved
-// goes to a cluster that does not exist, so Envoy closes those connections.
+// tcpProxy returns the filter that distributes connections to the backends by weight. A backend that is not
+// resolved keeps its share: those connections go to a cluster that does not exist, so Envoy closes them.
 func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	out := &tcpv3.TcpProxy{
 		StatPrefix:         port.Name,
@@ -160,8 +160,9 @@ func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	return out
 }
 
-// udpProxy returns the filter that forwards datagrams. Datagrams go to a cluster that does not exist if the
-// route has no live backend, or if the client is denied.
+// udpProxy returns the filter that forwards datagrams to the cluster of the route's backends. If the route has no
+// backend with a cluster and a weight above 0, or the client is denied, the datagrams go to a cluster that does
+// not exist. Envoy then drops them.
 func udpProxy(port *ir.Port, stream *ir.Stream) *udpv3.UdpProxyConfig {
 	cluster := NoCluster
 	if stream.Route.Live() {

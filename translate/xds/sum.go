@@ -17,15 +17,15 @@ func sumOf(body []byte) Sum {
 	return Sum(sum[:16])
 }
 
-// sums computes one Sum of several contents from the Sum of each, in their order. So contents that an edit does
-// not change are not hashed again.
+// sums computes one Sum (hash) over several contents from the Sum of each content, in order. Contents that an edit
+// does not change need not be hashed again, because their Sums are known.
 type sums struct {
 	hash hash.Hash
 	part *Sum // the part that is added; reused to avoid an allocation for each part
 }
 
-// newSums returns sums to which the encodings in frames are already added. kind distinguishes different types
-// of content with the same parts.
+// newSums returns a new hash computation to which the encodings in frames are already added. The parameter kind
+// makes the hashes of different types of content differ, even if the parts are equal.
 func newSums(kind string, frames ...[]byte) sums {
 	s := sums{sha256.New(), new(Sum)}
 	s.add(sumOf([]byte(kind)))

@@ -20,9 +20,8 @@ const (
 	routeNameField     protowire.Number = 14
 )
 
-// Part identifies a part of an xDS resource that Envoy may reject. In a RouteConfiguration it is a route of a
-// virtual host. If Route is "", it is the virtual host without its routes. In the resource JWTFilter it is a
-// Requirement.
+// Part identifies a part of an xDS resource that Envoy may reject: a route of a virtual host, a virtual host
+// without its routes (Route is ""), or a Requirement of the resource JWTFilter.
 type Part struct{ Host, Route, Requirement string }
 
 // Type returns the type URL of the resource that contains the part.
@@ -43,7 +42,7 @@ func (p Part) String() string {
 	return fmt.Sprintf("route %q of host %q", strings.TrimPrefix(p.Route, "HTTPRoute/"), p.Host)
 }
 
-// Piece is a Part with its encoding, Body.
+// Piece is a Part (a route, virtual host or Requirement) together with its encoding, Body.
 type Piece struct {
 	Part
 	Body []byte
@@ -115,7 +114,8 @@ func readHost(body []byte) (h hostParts) {
 	return h
 }
 
-// eachRoute yields the encoded routes of a host. For a compiled host it yields the routes of each leaf.
+// eachRoute calls yield with each encoded route of a virtual host. For a compiled host (see CompiledHost) these
+// are the routes of each leaf, so that a route in several leaves is yielded several times.
 func (h hostParts) eachRoute(yield func(body []byte)) {
 	for _, body := range h.routes {
 		yield(body)
@@ -156,8 +156,8 @@ func eachField(body []byte, yield func(number protowire.Number, field, value []b
 	}
 }
 
-// editAt returns a copy of the encoded message body in which replace has changed the messages at path. path has
-// field numbers, the outermost first. A repeated field on the path means all of its elements.
+// editAt returns a copy of the encoded message body. The function replace changes the nested messages at path,
+// which has field numbers, the outermost first. A repeated field on the path means all of its elements.
 func editAt(body []byte, path []protowire.Number, replace func([]byte) []byte) []byte {
 	if len(path) == 0 {
 		return replace(body)
@@ -207,8 +207,8 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 	return RouteConfiguration(table.Name, hosts), found
 }
 
-// without returns the host, in which routes with a Fault answer 500, or are left out if Fault.Match is true
-// (see Without). It adds the parts of these routes to found.
+// without returns the virtual host after Faults are applied: a route that Envoy rejected answers 500, or is left
+// out if Fault.Match is true (see Without). The Parts of these routes are added to found.
 func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
 		at := Part{Host: string(h.name), Route: nameOf(body)}
@@ -225,8 +225,8 @@ func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	return h.edited(keep)
 }
 
-// edited returns the host with each route replaced by the result of edit. A route is left out if edit returns
-// nil.
+// edited returns the virtual host with each encoded route replaced by the result of the function edit. If edit
+// returns nil, the route is left out.
 func (h hostParts) edited(edit func(body []byte) []byte) Host {
 	inner := slices.Clone(h.frame)
 	for _, body := range h.routes {
@@ -279,10 +279,10 @@ func answers500() *routev3.Route_DirectResponse {
 // ProbeMark is a text in Envoy's message about the last route of a Probe.
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a RouteConfiguration by which gatefold finds the parts that an Envoy rejects. It has the parts
-// in pieces, and a last route that every Envoy rejects. Envoy reports the first fault that it reads. So its
-// message contains ProbeMark only if Envoy accepts all of these parts. Envoy rejects a Probe in any case, and
-// continues to serve its current configuration.
+// Probe returns a RouteConfiguration by which gatefold tests whether an Envoy accepts the parts in pieces. After
+// these parts comes a last route that every Envoy rejects. Envoy reports only the first fault that it reads. So
+// its message contains ProbeMark, a text of the last route, only if Envoy accepts all of the parts. Envoy rejects
+// a Probe in any case, and continues to serve its current configuration.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

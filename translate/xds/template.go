@@ -7,9 +7,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// format converts a template to a format string of Envoy. response is true if the template is for a response:
-// then the function header reads the response. computed is true if the result needs the CEL formatter. A
-// missing header is read as the empty text.
+// format converts a template to a format string of Envoy. The parameter response is true if the template is for a
+// response; the template function header then reads a header of the response, and not of the request. A missing
+// header counts as the empty text. computed is true if the format string needs the CEL formatter.
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
 	for _, expr := range template {
@@ -26,8 +26,9 @@ func format(template ir.Template, response bool) (text string, computed bool) {
 	return b.String(), computed
 }
 
-// readCommand returns the command of a format string that reads a header. It returns "" for functions that do
-// not read headers.
+// readCommand returns the command (REQ or RESP) of Envoy's format strings for a template function that reads a
+// header. The parameter response is true if the template is for a response. readCommand returns "" for functions
+// that do not read headers.
 func readCommand(function string, response bool) string {
 	switch {
 	case function == "request_header", function == "header" && !response:

@@ -136,10 +136,10 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost returns the Host of a health check. It is written, the host of the policy, if that is not "".
-// Otherwise it is the DNS name of the first endpoint that has one. Otherwise it is name.namespace of the
-// backend, or "" if the cluster has no objects. Envoy's default is the cluster's name, whose slashes are not
-// allowed in a Host.
+// checkHost returns the Host header of a health check. The parameter written is the host that the policy sets; it
+// is used if it is not "". Otherwise checkHost returns the DNS name of the first endpoint that has one, or else
+// name.namespace of the backend, or "" if the cluster has no objects. Envoy's default is the cluster's name, whose
+// slashes are not allowed in a Host.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {
 		return written
@@ -155,8 +155,8 @@ func checkHost(c *ir.Cluster, written string) string {
 	return c.Objects[0].Name + "." + c.Objects[0].Namespace
 }
 
-// outliers returns the outlier detection. It can always eject one endpoint, unless MaxPercent is 0. With
-// Envoy's default of 10 % it would never eject one of two endpoints.
+// outliers returns Envoy's outlier detection. Unless MaxPercent is 0, Envoy can always eject one endpoint. Envoy's
+// default of 10 % would never eject one of two endpoints.
 func outliers(from *ir.Outliers) *clusterv3.OutlierDetection {
 	to := &clusterv3.OutlierDetection{
 		Consecutive_5Xx: optionalNumber(from.Consecutive5xx), Interval: optionalDuration(from.Interval),

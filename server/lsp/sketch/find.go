@@ -33,8 +33,8 @@ func (n *Node) Find(offset int) Spot {
 	return spot
 }
 
-// entry adds the entry of a mapping at the offset to the path, and returns its value. If the offset is in the
-// key, it sets s.Key and returns nil. It also returns nil if no entry is at the offset.
+// entry finds the entry of a mapping at the offset, adds its key to the path, and returns its value. If the
+// offset is in the key, it sets s.Key and returns nil. It also returns nil if no entry is at the offset.
 func (s *Spot) entry(n *Node, offset int) *Node {
 	for i := range n.Entries {
 		e := &n.Entries[i]
@@ -51,8 +51,8 @@ func (s *Spot) entry(n *Node, offset int) *Node {
 	return nil
 }
 
-// item adds the item of a sequence at the offset to the path, and returns it. It returns nil if no item is at
-// the offset.
+// item finds the item of a sequence at the offset, adds its index to the path, and returns it. It returns nil if
+// no item is at the offset.
 func (s *Spot) item(n *Node, offset int) *Node {
 	for i, v := range n.Items {
 		if v != nil && v.Start <= offset && offset <= v.End {

@@ -1,7 +1,8 @@
 package sketch
 
-// flow reads a flow mapping { } or a flow sequence [ ]. If the closing bracket is missing, the flow ends before
-// another closing bracket, or before the first line that begins left of column least.
+// flow reads a flow mapping { } or a flow sequence [ ]. If the closing bracket is missing, the value ends before
+// a closing bracket of the other kind, or before the first line that begins left of column least. depth counts
+// the values around it.
 func (p *parser) flow(least, depth int) *Node {
 	n := &Node{Kind: Mapping, Start: p.at}
 	end := byte('}')
@@ -28,8 +29,9 @@ func (p *parser) flow(least, depth int) *Node {
 	return n
 }
 
-// inFlow moves to the next token of a flow and returns true. If no token of the flow follows, it does not move
-// and returns false.
+// inFlow moves to the next token of a flow mapping or sequence, and returns true. If the flow ends before
+// another token, it does not move and returns false. A flow also ends at a line that begins left of column
+// least.
 func (p *parser) inFlow(least int) bool {
 	from, line := p.at, p.lineEnd()
 	if p.next() && (p.at < line || p.column() >= least) {

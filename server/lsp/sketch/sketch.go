@@ -171,8 +171,8 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 // dash reports whether there is a dash of a sequence item at p.at.
 func (p *parser) dash() bool { return p.byteAt(p.at) == '-' && isBlank(p.byteAt(p.at+1)) }
 
-// block reads the value at the next token. It returns nil if the token is left of column least, or if depth is
-// above maxDepth.
+// block reads the value at the next token. It returns nil if the token is left of column least (then it belongs
+// to a value further out), or if depth is above maxDepth.
 func (p *parser) block(least, depth int) *Node {
 	if !p.next() || p.column() < least {
 		return nil
@@ -248,7 +248,8 @@ func (p *parser) sequence(depth int) *Node {
 	return n
 }
 
-// mapping reads a block mapping. first is a key without a colon that was already read, or nil.
+// mapping reads a block mapping. If its first key was already read, without the colon, it is the parameter
+// first; otherwise first is nil.
 func (p *parser) mapping(first *Node, depth int) *Node {
 	n, column := &Node{Kind: Mapping, Start: p.at}, p.column()
 	if first != nil {
@@ -356,8 +357,8 @@ func (p *parser) quoted(quote byte) int {
 	return len(p.text)
 }
 
-// scalar reads a scalar on one line. In a flow ({ } or [ ]), the parameter stops has the characters that end
-// the scalar; a colon after a key ends it, too. Outside of flows, stops is "".
+// scalar reads a scalar on one line. Within { } or [ ], the parameter stops has the characters that end the
+// scalar, and a colon after a key ends it, too. Elsewhere stops is "".
 func (p *parser) scalar(stops string) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	if c := p.byteAt(p.at); c == '"' || c == '\'' {
