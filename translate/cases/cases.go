@@ -116,16 +116,16 @@ func Load(folder string) ([]*Case, error) {
 	return out, nil
 }
 
-// difference says that old Envoys do something else than some lines of the case say. The Envoys are those older
-// than the release before. The lines are those that contain the text in the field lines. The option
-// "differs-before 1.39 TEXT" sets before to 1.39, and lines to TEXT.
+// difference says that Envoys older than a release (the field before) do not do what some lines of the case
+// say: the lines that contain a text (the field lines). The option "differs-before 1.39 TEXT" of a case sets
+// the field before to 1.39, and the field lines to TEXT.
 type difference struct {
 	before xds.Release
 	lines  string
 }
 
-// Differs reports whether Envoys of a release (of) do something else than a line of the case says (see
-// difference).
+// Differs reports whether the case says that Envoys of a release (the parameter of) do something else than this
+// line says. A case says so by its option differs-before.
 func (c *Case) Differs(line string, of xds.Release) bool {
 	return slices.ContainsFunc(c.differs, func(d difference) bool { return of.Before(d.before) && strings.Contains(line, d.lines) })
 }

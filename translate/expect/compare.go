@@ -87,8 +87,9 @@ func sameShares(got map[string]float64, want map[string]int) bool {
 	return same
 }
 
-// name returns the name of a cluster's backend, as NAMESPACE/NAME if the line names the backend in this form.
-// If several backends have the name that the line expects, it adds a doubt.
+// name returns the name of the backend of a cluster. The name is NAMESPACE/NAME if the line names the backend
+// in this form, otherwise NAME alone. If the line expects NAME and several backends have this name, name adds a
+// doubt.
 func (c *comparison) name(cluster string) string {
 	namespace, name := splitCluster(cluster)
 	for _, known := range []map[string]int{c.request.Backends, c.request.Mirrors} {
@@ -103,10 +104,10 @@ func (c *comparison) name(cluster string) string {
 	return name
 }
 
-// outcome compares what happens to a request (got) with the line, and adds the differences. If the backends,
-// their shares, or the status of Envoy's own answer differ, it compares nothing else. Otherwise it also
-// compares the details of the line: the object that denies the request, what the backend receives, and the
-// answer's headers. rule is the rule that matches the request, or nil.
+// outcome compares what happens to a request (the parameter got) with what the line expects, and adds the
+// differences. If the backends, their shares, or the status of Envoy's own answer differ, outcome compares
+// nothing else. Otherwise it also compares the details of the line: the object that denies the request, what
+// the backend receives, and the headers of the answer. rule is the rule that matches the request, or nil.
 func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	want, words := c.request, gotWords(got)
 	shares := map[string]float64{}
@@ -143,9 +144,10 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by checks the object because of which Envoy answers instead of the rule. The line expects Request.By. objects
-// are the objects that explain names, and why is the reason as text. It adds a difference if Request.By is not
-// among objects, and a doubt if it is one of several. It adds nothing if the line expects no object.
+// by compares the object that the line expects as the cause of Envoy's own answer (Request.By) with the objects
+// that explain names as the cause. It adds a difference if the expected object is not among the objects, and a
+// doubt if it is one of several. It adds nothing if the line expects no object. why is explain's reason, as
+// text.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {

@@ -15,8 +15,9 @@ const gatewayGroup = "gateway.networking.k8s.io"
 // maxNamed bounds the Gateways that a hint names.
 const maxNamed = 5
 
-// KnownGateways checks the option GATEWAY of lines. known are the lines without this option, and those whose
-// Gateway exists in the folder, also if it is not served. For each other line it returns a problem.
+// KnownGateways checks the option GATEWAY, by which a line names its Gateway. The result known has the lines
+// without this option, and the lines whose Gateway exists in the folder, even if the Gateway is not served. For
+// each other line, KnownGateways returns a problem.
 func KnownGateways(facts explain.Facts, requests []Request) (known []Request, problems []manifest.Problem) {
 	var serving []string
 	for _, gateway := range facts.View.Gateways {
@@ -45,8 +46,8 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 	return known, problems
 }
 
-// gatewayHint returns what to do about a line whose Gateway does not exist. all are the names of the served
-// Gateways.
+// gatewayHint returns what to do about a line whose Gateway does not exist. name is the name in the line. The
+// parameter all has the names of the served Gateways; the hint proposes one or several of these.
 func gatewayHint(name string, all []string) string {
 	switch near := manifest.Nearest(name, all); {
 	case len(all) == 0:

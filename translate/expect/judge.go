@@ -152,9 +152,10 @@ func (c *comparison) doubt(of, why string) {
 	}
 }
 
-// conclude sets the verdict. With differences it is Failed, with doubts alone Unknown, otherwise Passed. With
-// differences it is Unknown instead of Failed in two cases. Either c.other is set, or the line expects an
-// answer or closed connection without a backend, and c.caveats is set.
+// conclude sets the verdict: Failed if there are differences, Unknown if there are only doubts, otherwise
+// Passed. In two cases, differences give the verdict Unknown instead of Failed: if c.other is set, and if
+// c.caveats is set and the line expects Envoy's own answer, or, as a line about a TLS, TCP or UDP connection,
+// that it is closed.
 func (c *comparison) conclude() {
 	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
 	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {
@@ -217,9 +218,9 @@ func (c *comparison) severalGateways(names []string) {
 	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
 }
 
-// noteCaveats sets c.caveats, and adds a doubt about the outcome for each text in unless. Such a text says what
-// may happen instead of the answer. If the line says "when allowed", noteCaveats ignores the texts about
-// answers of external services and about limits.
+// noteCaveats adds a doubt about the outcome for each text in the parameter unless, and sets c.caveats if it
+// adds any. Each text says what may happen instead of the answer. If the line says "when allowed", noteCaveats
+// ignores the texts about answers of external services and about rate limits.
 func (c *comparison) noteCaveats(unless []string) {
 	for _, words := range unless {
 		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")

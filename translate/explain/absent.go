@@ -125,11 +125,11 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns suggestions for a request that no rule of its virtual host matches: as texts, the paths of
-// rules in other virtual hosts of the port that would match it. For example, a child route narrows the hosts of
-// its parent, and then its rules are not in the other hosts (GEP-1058, Hostname Settings). It skips Guards,
-// rules with the prefix "/", and the virtual hosts with the domain of not, which may be nil. It returns one
-// path for each virtual host, at most maxSuggestions, and compares at most maxCompared rules.
+// elsewhere returns, as texts, the paths of rules in other virtual hosts of the port that would match the
+// request. It helps if no rule of the request's own virtual host matches: for example, a child route may narrow
+// the hosts of its parent (GEP-1058, Hostname Settings). It skips Guards, rules with the prefix "/", and
+// virtual hosts with the domain of the parameter not, which may be nil. It returns one path for each virtual
+// host, at most maxSuggestions, and compares at most maxCompared rules.
 func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
 	var out []string
 	looked := 0

@@ -94,8 +94,9 @@ func forward(rule *ir.Rule, r *request) Outcome {
 	return result
 }
 
-// unserved sets o.Status: 0 if one of o.Backends answers, otherwise the status of the backend with the greatest
-// share. Without backends it changes nothing.
+// unserved sets o.Status for a request that is forwarded. The status is 0 if at least one of o.Backends can
+// answer. Otherwise it is the status that Envoy answers for the backend with the greatest share. If o.Backends
+// is empty, unserved changes nothing.
 func (o *Outcome) unserved() {
 	var most float64
 	for _, b := range o.Backends {

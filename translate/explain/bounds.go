@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that does not answer a request only because the namespace of one route may not serve the
-// request's host. The namespace has an annotation with other hosts (tenancy.AnnotationHosts).
+// narrowed is a rule that would answer the request if the namespace of one of its routes (the field route)
+// could serve the request's host. An annotation of that namespace (tenancy.AnnotationHosts) allows only other
+// hosts.
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
@@ -21,9 +22,9 @@ type narrowed struct {
 	alone bool
 }
 
-// bounded adds routes to NotAccepted, which has at most maxNotAccepted entries. It adds a route if it, or one
-// that it delegates to, might answer the request, but its own namespace may not serve the request's host. It
-// skips routes with hostnames, because a problem already reports them.
+// bounded adds to NotAccepted the routes that may not serve the request's host because of their namespace, if
+// they, or routes that they delegate to, might otherwise answer the request. It skips routes with hostnames,
+// because a problem already reports these routes. NotAccepted gets at most maxNotAccepted entries.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
@@ -90,9 +91,9 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the first route of a rule whose namespace may not serve the hostname name. It looks at
-// the routes that delegate to the rule, from the root on, and then at the rule's own route. bounds is
-// View.Bounds. ok is false if all of them may serve the hostname.
+// outOfBounds returns the first route of a rule whose namespace may not serve a hostname (name). It looks at
+// the routes from the root route down to the rule's own route. bounds is View.Bounds: the hosts that a
+// namespace may serve. ok is false if the namespaces of all these routes may serve the hostname.
 func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := bounds[hop.Route.Namespace]

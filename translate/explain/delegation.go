@@ -15,8 +15,9 @@ import (
 // maxDelegates bounds the child routes that a Reason names.
 const maxDelegates = 3
 
-// delegatingMatch is a match of a rule that delegates its requests to child routes. It knows the delegating
-// matches above and below it.
+// delegatingMatch is a match of a rule that delegates its requests to child routes. It is a node in a tree of
+// such matches: chain has the matches from the root route down to this one, and below has the matches of its
+// child routes that delegate, too.
 type delegatingMatch struct {
 	chain []ir.Hop // from the root's match down to this match
 	// path is that of the delegating match above this one, until follow sets it to the path of this match.

@@ -78,8 +78,9 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns the Outcome with By set to the objects that make a field's filter answer. If o.At has an object,
-// By has only that object. Otherwise By has every object that sets the field.
+// by returns a copy of o in which By names the objects that make the filter of a policy field answer. If the
+// field that decides is known (o.At), By has only the object of o.At. Otherwise By has every object from which
+// the action's setting was read.
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	kind := field.PartKind()
 	switch {

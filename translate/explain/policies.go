@@ -257,8 +257,10 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged sets State, Fields, Overridden and By of out, for a policy p that can be used. Fields has the fields
-// of p that are in force. A field that the rule sets itself has precedence over the field of every policy.
+// merged sets State, Fields, Overridden and By of out, the report of the policy p, which can be used. Fields
+// gets the fields of p that are in force, and Overridden gets the others. A setting of the rule itself
+// overrides the same field of every policy. By gets the rule's route for such a setting, and the other policies
+// that set a field of p.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {

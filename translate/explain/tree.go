@@ -214,9 +214,9 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// addNotAccepted visits n and all nodes below n. To the node of each delegating match, it adds nodes for the
-// routes that the match does not accept. If the node of the match's route also has a node for such a route, it
-// removes that one.
+// addNotAccepted visits n and all nodes below n. To the node of each match that delegates to child routes, it
+// adds nodes for the routes that the match does not accept. If the node of the route with this match also has a
+// node for a route that is not accepted, addNotAccepted removes the node there.
 func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	for _, child := range n.Below {
 		t.addNotAccepted(child)

@@ -56,9 +56,9 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 	return f.keep(nodes, newComparer(), f.Namespace == "" && f.Route == "")
 }
 
-// keep returns the nodes that the filter selects, or that have a selected node below. It removes the others
-// from their lists Below. within says whether all nodes of the list are selected by Namespace and Route: they
-// are below a selected route, or the filter has neither field. paths compares regular expressions.
+// keep returns the nodes that the filter selects, and the nodes above these. It removes all other nodes from
+// the lists Below. within is true if Namespace and Route of the filter need not be compared any more: the nodes
+// are below a selected route, or both fields are "". paths compares regular expressions.
 func (f TreeFilter) keep(nodes []*TreeNode, paths *comparer, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
 		selected := within || f.selects(n)

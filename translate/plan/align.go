@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// entry is a rule in a table. It can be the first rule that matches a request, because no earlier rule of the
-// table has the same match.
+// entry is a rule in a table, which has the rules for one host in Envoy's order. A rule has no entry if an
+// earlier rule of the table has the same match, because Envoy never reaches such a rule.
 type entry struct {
 	rule *ir.Rule
 	// place is the index in table.entries.
@@ -32,8 +32,8 @@ type table struct {
 	entries []*entry
 }
 
-// newTable returns the table of the rules that serve a host, in their order. It leaves out a rule with the
-// match of an earlier rule. If view is nil, the table has no entries.
+// newTable returns the table of the rules that a virtual host (view) has for a host, in Envoy's order. It
+// leaves out each rule with the match of an earlier rule. If view is nil, the table has no entries.
 func newTable(view *ir.HostView, host string, effects *effects) *table {
 	t := &table{view: view}
 	if view == nil {

@@ -19,10 +19,10 @@ type backendComparison struct {
 	effects  effectPair
 }
 
-// reasons returns how the backend with this cluster name differs between the two configurations, at least one
-// Reason. Unless both configurations have the cluster, the Reason has no details. The places of a Reason are
-// those objects of the backend that may be the cause. Without such objects they are those in place: the rule
-// with the backend.
+// reasons returns how the backend with this cluster name differs between the two configurations: at least one
+// Reason. If only one configuration has the cluster, the Reason has no details. Each Reason has the places of
+// the backend's objects that may be the cause, such as its Service. If no such object is known, the Reason has
+// the places in the parameter place, where the rule names the backend.
 func (c *backendComparison) reasons(name string, place []Place) (out []Reason) {
 	before, after := c.clusters[0][name], c.clusters[1][name]
 	if before == nil || after == nil {

@@ -111,9 +111,10 @@ func (h *hostPair) context() (out []Reason) {
 	return out
 }
 
-// add reports the requests of the pair p. It tries the variants of the request r. If answers change, it reports
-// the variant that best shows the effect of a policy (see shown). If no answer changes, it reports r under
-// Handling, but only if p has a rule. It also counts the policy fields that change.
+// add reports how the answers to the requests that meet the pair p change. It tries the request r and variants
+// of it. If the answer to a variant changes, it reports the variant that best shows the effect of a policy (see
+// shown). If no answer changes, it reports r under Handling, unless both rules of p are nil. It also counts the
+// policy fields that the rules gain, lose or change.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	c := h.port.comparison
 	c.policies.add(p)
@@ -131,9 +132,10 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 }
 
-// withExample returns two copies of a change, each with an example and its answers. The example of best is a
-// variant of the request r whose answer changes: one with the highest result of shown. best is nil if no answer
-// changes. The example of plain is r itself.
+// withExample returns two copies of a change, best and plain, each with an example request and its answers
+// before and after. The example of best is a variant of the request r whose answer changes; of several, one
+// that shows the effect of a policy best (see shown). best is nil if no answer changes. The example of plain is
+// the first variant, which is r.
 func (h *hostPair) withExample(change Change, p pair, r request) (best, plain *Change) {
 	c := h.port.comparison
 	most := mostShown(c.effects, p)

@@ -44,8 +44,9 @@ func newAutomaton(pattern string) (a automaton, ok bool) {
 	return automaton{prog}, true
 }
 
-// closure returns the instructions that can be reached from the given ones without reading a character. begin
-// and end report whether the text begins or ends here.
+// closure returns the given instructions of the automaton (from), and all instructions that it reaches from
+// these without reading a character. begin is true at the beginning of the text, so that ^ matches there. end
+// is true at the end of the text, so that $ matches there.
 func (a automaton) closure(from []uint32, begin, end bool) []uint32 {
 	var holds syntax.EmptyOp
 	if begin {
@@ -84,8 +85,9 @@ func (a automaton) closure(from []uint32, begin, end bool) []uint32 {
 	return out
 }
 
-// step returns the instructions that can follow after the character r is read. begin reports whether r is the
-// first character of the text.
+// step returns the instructions that the automaton can reach from the given ones (from) by reading the
+// character r. It returns nil if the automaton cannot read r. begin is true if r is the first character of the
+// text.
 func (a automaton) step(from []uint32, begin bool, r rune) []uint32 {
 	var out []uint32
 	for _, pc := range a.closure(from, begin, false) {
@@ -106,8 +108,8 @@ func consumes(inst *syntax.Inst) bool {
 	return false
 }
 
-// accepts reports whether the expression matches a text that ends here, after the instructions in from. begin
-// reports whether the text is empty.
+// accepts reports whether the expression matches the text that was read so far as a whole. from has the
+// instructions that the automaton has reached by reading the text. begin is true if the text is empty.
 func (a automaton) accepts(from []uint32, begin bool) bool {
 	return slices.ContainsFunc(a.closure(from, begin, true), func(pc uint32) bool { return a.prog.Inst[pc].Op == syntax.InstMatch })
 }
@@ -212,8 +214,9 @@ type search struct {
 	differs func(text string) string
 }
 
-// texts returns a shortest text for each set of expressions that can match together. whole is false if the
-// search stopped at a limit.
+// texts returns example texts: for each set of regular expressions that can match the same text, a shortest
+// text that exactly these expressions match. s limits the texts that are tried. whole is false if the search
+// stopped at a limit, so that texts may be missing.
 func (l *language) texts(s search) (found []string, whole bool) {
 	at := l.begin()
 	for _, r := range s.start {
@@ -276,8 +279,9 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether every path that begins with the text is below a prefix that is longer than the given
-// one. The search below the given prefix then leaves out these paths.
+// leaves reports whether every path that begins with the text is below a prefix in c.prefixes that is longer
+// than the given prefix. The search for paths below the given prefix then leaves out these paths, because the
+// search for the longer prefix finds them.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {

@@ -17,8 +17,8 @@ type objectChanges struct {
 	mistakes map[manifest.Key]*manifest.Problem
 }
 
-// newObjectChanges compares the objects of two sides by their hashes. It also notes the first error of each
-// object of the side after.
+// newObjectChanges compares the objects of the two configurations by their hashes. For each object, it also
+// keeps the first error in the problems of the configuration after.
 func newObjectChanges(before, after Side) *objectChanges {
 	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]*manifest.Problem{}}
 	for i := range slices.Backward(after.Problems) {

@@ -9,8 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pair is one rule before and one rule after. A request meets a pair if, in each configuration, this rule is
-// the first that matches the request. nil means that no rule of that configuration matches.
+// pair is one rule of the configuration before and one rule of the configuration after. A request meets the
+// pair if, in each configuration, Envoy chooses this rule for the request. If a rule of the pair is nil, Envoy
+// finds no rule for the request in that configuration.
 type pair struct{ before, after *entry }
 
 // found is a pair with a request that meets the pair.
@@ -51,10 +52,10 @@ type finder struct {
 	sampler  *sampler
 }
 
-// pairsOf returns the pairs of two tables whose rules have different effects, each with a request that meets
-// the pair. Call align for the tables first. open are the pairs that may be possible, but for which no request
-// was found. whole is false if the search ended early, so that pairs may be missing. If always is true, all
-// effects count as different.
+// pairsOf returns the pairs of rules, one from each table, that have different effects, each with a request
+// that meets the pair. The result open has the pairs for which a request may exist but was not found. whole is
+// false if the search ended early, so that pairs may be missing. If the parameter always is true, all effects
+// count as different. The caller must call align for the two tables first.
 func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
 	f := &finder{classes: newPathClasses(before, after, c.patterns), always: always, budget: c.budget, sampler: c.sampler, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
@@ -189,9 +190,9 @@ func (f *finder) differs(p pair) bool {
 	return p.before == nil || p.after == nil || f.always || p.before.effect != p.after.effect
 }
 
-// possible reports whether a request can meet the pair, judged by the order of the entries. A request that
-// matches an entry also matches its twin in the other table. So the pair is not possible if the twin of one
-// entry comes before the other entry: the twin would match first.
+// possible reports whether a request can meet the pair, judged by the order of the rules alone. A request that
+// matches a rule also matches the rule's twin, which is the rule with the same match in the other table. So no
+// request can meet the pair if the twin of one rule comes before the other rule: Envoy would choose the twin.
 func possible(p pair) bool {
 	a, b := p.before, p.after
 	switch {

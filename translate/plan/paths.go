@@ -73,8 +73,8 @@ func (x *index) all(path ir.Path) []*entry {
 	return x.prefix[segments(path.Value)]
 }
 
-// counterpart returns the entry of this index that has the same match as e, an entry of the other side's table.
-// It returns nil if no entry has this match.
+// counterpart looks for the rule e, an entry of the other configuration's table, in the table of this index. It
+// returns the entry with the same match as e, or nil if no entry has this match.
 func (x *index) counterpart(e *entry) *entry {
 	if e.twin != nil {
 		return e.twin

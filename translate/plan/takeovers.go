@@ -24,8 +24,8 @@ type domainAt struct {
 	chain, domain string
 }
 
-// whereabouts says where the rules of one configuration (before or after) are. domains has the virtual hosts by
-// route and match. named has the rules by the name of their Envoy route.
+// whereabouts finds the rules of one configuration (before or after). The map domains has, for each match of a
+// route, the virtual hosts that have the match. The map named has the rules by the names of their Envoy routes.
 type whereabouts struct {
 	domains map[routeMatch][]domainAt
 	named   map[string]*ir.Rule
@@ -56,7 +56,8 @@ type takeovers struct {
 	objects *objectChanges
 }
 
-// ruleOutcome is what became of a rule of one side on the other side.
+// ruleOutcome is what became of a rule of one configuration in the other configuration: for example, the rule
+// is absent there, or has another match.
 type ruleOutcome uint8
 
 const (
@@ -174,7 +175,8 @@ func hostWords(domain string) string {
 	return "the host " + domain
 }
 
-// afterWords returns, in words, why a rule of the configuration after gets the requests now.
+// afterWords returns, in words, why a rule of the configuration after (e) gets requests that another rule got
+// before. is says what the rule e was in the configuration before, for example absent or edited.
 func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch is {
@@ -189,7 +191,8 @@ func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 	return name + " is new"
 }
 
-// beforeWords returns, in words, why a rule of the configuration before no longer gets the requests.
+// beforeWords returns, in words, why a rule of the configuration before (e) no longer gets its requests. was
+// says what became of the rule e in the configuration after, for example absent or edited.
 func (t *takeovers) beforeWords(e *entry, was ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch was {

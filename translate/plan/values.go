@@ -11,9 +11,9 @@ import (
 // maxChoices bounds how many values of one regular expression are tried.
 const maxChoices = 8
 
-// withHeader returns variants of the requests that meet the header match want. It adds each of the values in
-// turn to each request. A request that already meets want is returned unchanged; if want is a regular
-// expression, its variants are returned, too. It returns at most maxChoices*maxChoices requests.
+// withHeader returns variants of the requests that meet the header match want. For each request, it returns one
+// copy with each of the values added to the header. A request that already meets want stays as it is: it gets
+// copies only if want is a regular expression. withHeader returns at most maxChoices*maxChoices requests.
 func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	name := http.CanonicalHeaderKey(want.Name)
 	for _, r := range requests {
@@ -34,10 +34,10 @@ func (l lists) withHeader(requests []request, want ir.ValueMatch, values []strin
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// withParameter returns the requests with a value for the query match want. A request without the parameter
-// becomes one request for each of the values. A request that has the parameter stays if its value meets want,
-// and is left out if not, because Envoy compares only the first value. It returns at most maxChoices*maxChoices
-// requests.
+// withParameter returns variants of the requests that meet the query match want. A request without the query
+// parameter gives one copy for each of the values. A request with the parameter stays as it is if its value
+// meets want. Otherwise withParameter leaves out the request: Envoy compares only the first value, so that to
+// add a value does not help. It returns at most maxChoices*maxChoices requests.
 func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	for _, r := range requests {
 		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
