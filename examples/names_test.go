@@ -65,11 +65,12 @@ func walkDocuments(t *testing.T, visit func(name, text string)) {
 func walkRepository(t *testing.T, visit func(name string)) {
 	t.Helper()
 	err := filepath.WalkDir(repository, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Type().IsRegular() {
-			visit(filepath.ToSlash(strings.TrimPrefix(name, repository+string(filepath.Separator))))
+		switch {
+		case err != nil:
 			return err
-		}
-		if entry.Name() == "bin" || strings.HasPrefix(entry.Name(), ".") && name != repository && entry.Name() != ".ci" {
+		case entry.Type().IsRegular():
+			visit(filepath.ToSlash(strings.TrimPrefix(name, repository+string(filepath.Separator))))
+		case entry.IsDir() && (entry.Name() == "bin" || strings.HasPrefix(entry.Name(), ".") && name != repository && entry.Name() != ".ci"):
 			return fs.SkipDir
 		}
 		return nil
