@@ -1,7 +1,6 @@
 package examples
 
 import (
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,22 +16,11 @@ const repository = ".."
 // file refers to texts that are not in the repository.
 func TestReferencesResolve(t *testing.T) {
 	r := references{t: t, anchors: map[string]map[string]bool{}}
-	err := filepath.WalkDir(repository, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == "crds" || strings.HasPrefix(entry.Name(), ".") && name != repository):
-			return fs.SkipDir
-		case !entry.Type().IsRegular() || !isText(entry.Name()) || entry.Name() == "references_test.go":
-			return nil
+	walkRepository(t, func(name string) {
+		if isText(path.Base(name)) && path.Base(name) != "references_test.go" && !strings.Contains(name, "/crds/") {
+			r.check(name, readText(t, name))
 		}
-		text, err := os.ReadFile(name)
-		r.check(filepath.ToSlash(strings.TrimPrefix(name, repository+string(filepath.Separator))), string(text))
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r.found < 100 {
 		t.Errorf("only %d references found", r.found)
 	}
