@@ -10,8 +10,8 @@ import (
 
 // No text of this file contains a token or a part of a token.
 
-// jwtAuthWords returns, as text, from which providers jwtAuth of the policies requires a token, or TurnedOff if
-// a policy turns it off.
+// jwtAuthWords returns, as text, of which providers jwtAuth of the policies requires or checks a token. It returns
+// TurnedOff if a policy turns jwtAuth off.
 func jwtAuthWords(extras *ir.Extras) string {
 	if extras.JWTAuth == nil {
 		return TurnedOff
@@ -20,14 +20,15 @@ func jwtAuthWords(extras *ir.Extras) string {
 	for _, p := range tokens.Providers {
 		names = append(names, p.Name)
 	}
-	words := "a token is required, of " + strings.Join(names, " or ")
+	of := "a token of " + strings.Join(names, " or ")
+	words := of + " is required"
 	switch {
 	case tokens.Rejected != "":
 		words += "; Envoy rejected these providers, and answers 403"
 	case tokens.Failed:
-		words += "; requests without a valid one pass, too"
+		words = of + " is checked; requests without a valid one pass, too"
 	case tokens.Missing:
-		words += "; requests without one pass, too"
+		words = of + " is checked; requests without one pass, too"
 	}
 	return words
 }
