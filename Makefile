@@ -28,7 +28,7 @@ GOLANGCI  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.
 # Writes the CRDs of our kinds. Its version goes with that of k8s.io/apimachinery in go.mod:
 # controller-tools 0.21 is built on Kubernetes 0.36.
 CONTROLLER_GEN = $(GO) run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
-CRDS      = store/schema/crds
+CRDS      = store/api/crds
 # A module of its own: what the conformance suite needs stays out of the server.
 SUITE     = envoy/conformance
 # How much `make bench` measures: quick takes about 3 minutes, usual 15, full an hour.
@@ -103,13 +103,15 @@ tidy: ## Fail when go.mod or go.sum would change
 	$(GO) mod tidy -diff
 	cd $(SUITE) && $(GO) mod tidy -diff
 
-generate: ## Write the CRDs of gateway.kgateway.dev from the Go types of store/api
+generate: ## Write the CRDs of gateway.kgateway.dev from the Go types of store/api, and the schemas that are embedded
 	$(CONTROLLER_GEN) crd paths=./store/api output:crd:dir=$(CRDS)
+	UPDATE=1 $(GO) test $(BUILD) -count=1 -run TestEmbeddedVersions ./store/schema
 
+# `make test` compares the embedded schemas with the CRDs.
 generated: ## Fail when `make generate` would change a CRD (a few seconds)
-	@rm -rf .cache/crds && mkdir -p .cache/crds/committed && cp $(CRDS)/gateway.kgateway.dev_*.yaml .cache/crds/committed
-	$(CONTROLLER_GEN) crd paths=./store/api output:crd:dir=.cache/crds/generated
-	diff -ru .cache/crds/committed .cache/crds/generated
+	@rm -rf .cache/crds && mkdir -p .cache/crds
+	$(CONTROLLER_GEN) crd paths=./store/api output:crd:dir=.cache/crds
+	diff -ru $(CRDS) .cache/crds
 
 fuzz: ## Run each fuzz test on FUZZTIME inputs (5000x)
 	@.ci/fuzz $(FUZZTIME)

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -192,7 +190,7 @@ type headerField struct{ group, version, kind, path string }
 // headerFields are those of all embedded schemas.
 func headerFields(t *testing.T) (fields []headerField) {
 	t.Helper()
-	files, err := filepath.Glob("../store/schema/crds/*.yaml")
+	files, err := filepath.Glob("../store/schema/crds/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -201,23 +199,19 @@ func headerFields(t *testing.T) (fields []headerField) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var crd map[string]any
-		if err := yaml.Unmarshal(text, &crd); err != nil {
+		name := strings.Split(strings.TrimSuffix(filepath.Base(file), ".json"), "_")
+		field := headerField{group: name[0], kind: name[1], version: name[2]}
+		var version map[string]any
+		if err := json.Unmarshal(text, &version); err != nil {
 			t.Fatal(err)
 		}
-		spec := crd["spec"].(map[string]any)
-		field := headerField{group: spec["group"].(string), kind: spec["names"].(map[string]any)["kind"].(string)}
-		for _, version := range spec["versions"].([]any) {
-			version := version.(map[string]any)
-			field.version = version["name"].(string)
-			root := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["properties"].(map[string]any)
-			eachLeaf(root["spec"], "spec", func(path string) {
-				if regexp.MustCompile(`(?i)header|\.(set|add|remove)\[\]`).MatchString(path) {
-					field.path = path
-					fields = append(fields, field)
-				}
-			})
-		}
+		root := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["properties"].(map[string]any)
+		eachLeaf(root["spec"], "spec", func(path string) {
+			if regexp.MustCompile(`(?i)header|\.(set|add|remove)\[\]`).MatchString(path) {
+				field.path = path
+				fields = append(fields, field)
+			}
+		})
 	}
 	return fields
 }

@@ -1,7 +1,7 @@
 // Package api holds the Go types of the kinds that are not Gateway API's or
 // Kubernetes' own: those of the group gateway.kgateway.dev.
 //
-// The CRDs in store/schema/crds are generated from these types by `make generate`: the
+// The CRDs in store/api/crds are generated from these types by `make generate`: the
 // fields' comments become the descriptions, and the markers (+kubebuilder, +listType,
 // +optional) the bounds, defaults and rules. Objects have passed the schema of the CRD
 // when a type here is filled, so its promises (lengths, ranges, enums) hold.

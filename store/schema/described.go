@@ -30,7 +30,7 @@ func (k *kind) described(out JSONSchema) {
 	}
 	metadata := JSONSchema{"properties": JSONSchema{"metadata": fields["metadata"]}}
 	metadata.describe("", words[""])
-	if k.file == "" {
+	if k.crd == nil {
 		out.describe("", words[k.Kind])
 	}
 }

@@ -82,22 +82,6 @@ func gvkOf(object map[string]any) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
 
-func TestCRDsAreThoseOfGatewayAPI(t *testing.T) {
-	theirs := moduleFiles(t, "config/crd/experimental")
-	for _, k := range crdKinds() {
-		if k.Group != gatewayGroup {
-			continue
-		}
-		ours, err := crds.ReadFile(k.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(ours, theirs[filepath.Base(k.file)]) {
-			t.Errorf("%s differs from gateway-api's", k.file)
-		}
-	}
-}
-
 func TestGatewayAPIExamplesAreAccepted(t *testing.T) {
 	checked := 0
 	for path, text := range moduleFiles(t, "examples") {

@@ -3,7 +3,6 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,22 +16,19 @@ import (
 // TestFieldsReference compares docs/reference/fields.md with the embedded CRDs; UPDATE=1
 // writes it.
 func TestFieldsReference(t *testing.T) {
-	files, err := fs.Glob(crds, "crds/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var text strings.Builder
 	text.WriteString("# Fields\n\nEvery field that the schemas know, from the CRDs that gatefold checks objects with. " +
 		"[Kinds and fields](kinds.md) says\nwhich of them are served; a field that is not served is the problem " +
 		"[`NotServed`](problems.md#notserved) or [`UnsupportedValue`](problems.md#unsupportedvalue).\nA field in bold is required. `[]` is an item of a list, `{}` a value of a mapping.\n")
-	for _, file := range files {
-		crd := parseCRD(file)
-		newest := crd.Spec.Versions[slices.IndexFunc(crd.Spec.Versions, func(v version) bool { return v.Storage })]
+	all := crdKinds()
+	slices.SortFunc(all, func(a, b *kind) int { return strings.Compare(a.Group+"/"+a.Kind, b.Group+"/"+b.Kind) })
+	for _, k := range all {
+		newest := k.crd[k.versions[0]].read()
 		schema := internalSchema(newest)
-		if crd.Spec.Names.Kind == "HTTPRoute" {
-			patchHTTPRoute(schema, readCRD("crds/" + gatewayGroup + "_gateways.yaml")["v1"])
+		if k.patch != nil {
+			k.patch(schema)
 		}
-		fmt.Fprintf(&text, "\n## %s\n\n`apiVersion: %s/%s`\n\n| field | type | default | meaning |\n|---|---|---|---|\n", crd.Spec.Names.Kind, crd.Spec.Group, newest.Name)
+		fmt.Fprintf(&text, "\n## %s\n\n`apiVersion: %s/%s`\n\n| field | type | default | meaning |\n|---|---|---|---|\n", k.Kind, k.Group, k.versions[0])
 		spec := schema.Properties["spec"]
 		writeFields(&text, "spec", &spec)
 	}

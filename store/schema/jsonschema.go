@@ -66,10 +66,10 @@ func suggested(texts map[string]bool) JSONSchema {
 // jsonSchema returns the JSON Schema of a version of the kind.
 func (k *kind) jsonSchema(version string) JSONSchema {
 	var out JSONSchema
-	if k.file == "" {
+	if k.crd == nil {
 		out = jsonOfNode(k.core().root)
 	} else {
-		v := k.crd()[version]
+		v := k.crd[version].read()
 		props := internalSchema(v)
 		if k.patch != nil {
 			k.patch(props)

@@ -15,14 +15,19 @@ type kind struct {
 	namespaced bool
 	versions   []string // the versions that can be used; the storage version first
 
-	file string                    // the CRD of the kind; "" for a kind of Kubernetes
-	crd  func() map[string]version // reads file on its first call; the versions by name
-	core func() *checker           // for a kind of Kubernetes, returns its checker
+	crd  map[string]crdVersion // the CRD by version; nil for a kind of Kubernetes
+	core func() *checker       // for a kind of Kubernetes, returns its checker
 	// patch changes the schema of the CRD before it is compiled.
 	patch func(*apiextensions.JSONSchemaProps)
 
 	unserved *notServed
 	checks   map[string]func() *checker // by version; each is compiled on its first call
+}
+
+// crdVersion is a version of a CRD in an embedded file. read parses the file on its first call.
+type crdVersion struct {
+	file string
+	read func() version
 }
 
 // prepare sets k.checks: for each version of the kind, a function that returns the checker of this version. The
@@ -31,8 +36,8 @@ func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
 	for _, name := range k.versions {
 		build := k.core
-		if k.file != "" {
-			build = func() *checker { return compileVersion(k.crd()[name], k.patch) }
+		if k.crd != nil {
+			build = func() *checker { return compileVersion(k.crd[name].read(), k.patch) }
 		}
 		k.checks[name] = sync.OnceValue(func() *checker {
 			c := build()
@@ -46,38 +51,41 @@ const gatewayGroup = "gateway.networking.k8s.io"
 
 // crdKinds returns the kinds that have a CRD.
 func crdKinds() []*kind {
-	of := func(group, name, plural string, versions ...string) *kind {
-		file := "crds/" + group + "_" + plural + ".yaml"
-		return &kind{
+	of := func(group, name string, versions ...string) *kind {
+		k := &kind{
 			GroupKind:  schema.GroupKind{Group: group, Kind: name},
-			namespaced: true, versions: versions,
-			file: file, crd: sync.OnceValue(func() map[string]version { return readCRD(file) }),
+			namespaced: true, versions: versions, crd: map[string]crdVersion{},
 		}
+		for _, v := range versions {
+			file := "crds/" + group + "_" + name + "_" + v + ".json"
+			k.crd[v] = crdVersion{file: file, read: sync.OnceValue(func() version { return readVersion(file) })}
+		}
+		return k
 	}
-	gateway := func(name, plural string, versions ...string) *kind {
-		return of(gatewayGroup, name, plural, versions...)
+	gateway := func(name string, versions ...string) *kind {
+		return of(gatewayGroup, name, versions...)
 	}
-	own := func(name, plural string) *kind { return of("gateway.kgateway.dev", name, plural, "v1alpha1") }
-	class := gateway("GatewayClass", "gatewayclasses", "v1", "v1beta1")
+	own := func(name string) *kind { return of("gateway.kgateway.dev", name, "v1alpha1") }
+	class := gateway("GatewayClass", "v1", "v1beta1")
 	class.namespaced = false
-	httpRoute := gateway("HTTPRoute", "httproutes", "v1", "v1beta1")
-	gateways := gateway("Gateway", "gateways", "v1", "v1beta1")
-	httpRoute.patch = func(root *apiextensions.JSONSchemaProps) { patchHTTPRoute(root, gateways.crd()["v1"]) }
+	httpRoute := gateway("HTTPRoute", "v1", "v1beta1")
+	gateways := gateway("Gateway", "v1", "v1beta1")
+	httpRoute.patch = func(root *apiextensions.JSONSchemaProps) { patchHTTPRoute(root, gateways.crd["v1"].read()) }
 	return []*kind{
 		class,
 		gateways,
-		gateway("ListenerSet", "listenersets", "v1"),
+		gateway("ListenerSet", "v1"),
 		httpRoute,
-		gateway("GRPCRoute", "grpcroutes", "v1"),
-		gateway("TLSRoute", "tlsroutes", "v1", "v1alpha2", "v1alpha3"),
-		gateway("TCPRoute", "tcproutes", "v1", "v1alpha2"),
-		gateway("UDPRoute", "udproutes", "v1", "v1alpha2"),
-		gateway("ReferenceGrant", "referencegrants", "v1beta1", "v1"),
-		gateway("BackendTLSPolicy", "backendtlspolicies", "v1", "v1alpha3"),
-		own("Backend", "backends"),
-		own("TrafficPolicy", "trafficpolicies"),
-		own("BackendConfigPolicy", "backendconfigpolicies"),
-		own("GatewayExtension", "gatewayextensions"),
+		gateway("GRPCRoute", "v1"),
+		gateway("TLSRoute", "v1", "v1alpha2", "v1alpha3"),
+		gateway("TCPRoute", "v1", "v1alpha2"),
+		gateway("UDPRoute", "v1", "v1alpha2"),
+		gateway("ReferenceGrant", "v1beta1", "v1"),
+		gateway("BackendTLSPolicy", "v1", "v1alpha3"),
+		own("Backend"),
+		own("TrafficPolicy"),
+		own("BackendConfigPolicy"),
+		own("GatewayExtension"),
 	}
 }
 

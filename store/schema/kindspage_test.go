@@ -27,7 +27,7 @@ func TestKindsPage(t *testing.T) {
 		if k.Group != "gateway.kgateway.dev" {
 			continue
 		}
-		spec := internalSchema(readCRD(k.file)[k.versions[0]]).Properties["spec"]
+		spec := internalSchema(k.crd[k.versions[0]].read()).Properties["spec"]
 		for _, name := range slices.Sorted(maps.Keys(spec.Properties)) {
 			field := regexp.MustCompile("`(?:\\w+\\.)*" + name + "[`.]")
 			if !field.MatchString(row) && !slices.Contains(readNotServed().Fields[k.Kind], "spec."+name) {

@@ -39,8 +39,8 @@ func load() (*Set, error) {
 	unserved := readNotServed()
 	s := &Set{kinds: map[schema.GroupKind]*kind{}, unserved: unserved.Kinds}
 	for _, k := range slices.Concat(crdKinds(), coreKinds()) {
-		if k.file != "" {
-			if _, err := crds.Open(k.file); err != nil {
+		for _, v := range k.crd {
+			if _, err := crds.Open(v.file); err != nil {
 				return nil, fmt.Errorf("schema of %s: %w", k.Kind, err)
 			}
 		}

@@ -20,9 +20,9 @@ import (
 // TestTableOfKinds holds the table against the CRDs.
 func TestTableOfKinds(t *testing.T) {
 	for _, k := range crdKinds() {
-		crd := parseCRD(k.file)
+		crd := parseCRD(t, k)
 		if crd.Spec.Group != k.Group || crd.Spec.Names.Kind != k.Kind {
-			t.Errorf("%s is the CRD of %s in %s", k.file, crd.Spec.Names.Kind, crd.Spec.Group)
+			t.Errorf("%s is found in the CRD of %s in %s", k.Kind, crd.Spec.Names.Kind, crd.Spec.Group)
 		}
 		if namespaced := crd.Spec.Scope == "Namespaced"; namespaced != k.namespaced {
 			t.Errorf("%s: namespaced %v", k.Kind, namespaced)
@@ -62,10 +62,9 @@ func TestLookups(t *testing.T) {
 // TestVersionsHaveTheSameFields is the promise of Versions.
 func TestVersionsHaveTheSameFields(t *testing.T) {
 	for _, k := range crdKinds() {
-		versions := readCRD(k.file)
-		want := shape(compileVersion(versions[k.versions[0]], nil).root, "", map[string]string{})
+		want := shape(compileVersion(k.crd[k.versions[0]].read(), nil).root, "", map[string]string{})
 		for _, name := range k.versions[1:] {
-			if got := shape(compileVersion(versions[name], nil).root, "", map[string]string{}); !maps.Equal(got, want) {
+			if got := shape(compileVersion(k.crd[name].read(), nil).root, "", map[string]string{}); !maps.Equal(got, want) {
 				t.Errorf("%s %s differs from %s", k.Kind, name, k.versions[0])
 			}
 		}
@@ -90,14 +89,14 @@ func shape(n *node, at string, into map[string]string) map[string]string {
 // TestOwnTypesHaveTheFieldsOfTheirCRDs finds a type of package api that was changed without
 // `make generate`. What it does not see, such as bounds, `make generated` does.
 func TestOwnTypesHaveTheFieldsOfTheirCRDs(t *testing.T) {
-	for plural, object := range map[string]metav1.Object{
-		"backends": &api.Backend{}, "trafficpolicies": &api.TrafficPolicy{}, "gatewayextensions": &api.GatewayExtension{},
-		"backendconfigpolicies": &api.BackendConfigPolicy{},
+	for name, object := range map[string]metav1.Object{
+		api.KindBackend: &api.Backend{}, api.KindTrafficPolicy: &api.TrafficPolicy{},
+		api.KindGatewayExtension: &api.GatewayExtension{}, api.KindBackendConfigPolicy: &api.BackendConfigPolicy{},
 	} {
-		crd := compileVersion(readCRD("crds/gateway.kgateway.dev_" + plural + ".yaml")[api.Version], nil).root
+		crd := compileVersion(kindNamed(t, name).crd[api.Version].read(), nil).root
 		got := shape(fromType(reflect.TypeOf(object)).fields["spec"], "", map[string]string{})
 		if want := shape(crd.fields["spec"], "", map[string]string{}); !maps.Equal(got, want) {
-			t.Errorf("%s: type %v\nCRD  %v", plural, got, want)
+			t.Errorf("%s: type %v\nCRD  %v", name, got, want)
 		}
 	}
 }
@@ -109,8 +108,8 @@ func TestFieldsOfOwnKindsAreDescribed(t *testing.T) {
 		if k.Group != api.Group {
 			continue
 		}
-		for name, version := range readCRD(k.file) {
-			eachField(version.Schema.OpenAPIV3Schema.Properties["spec"], "spec", func(at, description string) {
+		for name, version := range k.crd {
+			eachField(version.read().Schema.OpenAPIV3Schema.Properties["spec"], "spec", func(at, description string) {
 				if len(description) < 10 || len(description) > 300 || strings.ContainsAny(description, "+”") {
 					t.Errorf("%s %s: %s is described by %q", k.Kind, name, at, description)
 				}

@@ -33,7 +33,7 @@ func newAPIServer(t testing.TB, k *kind, name string) *apiServer {
 	t.Helper()
 	var internal apiextensions.JSONSchemaProps
 	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		readCRD(k.file)[name].Schema.OpenAPIV3Schema, &internal, nil)
+		k.crd[name].read().Schema.OpenAPIV3Schema, &internal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func exampleObjects(t *testing.T) []map[string]any {
 		for _, path := range sortedKeys(files) {
 			for _, object := range documents(t, files[path]) {
 				k := kinds(t).kinds[gvkOf(object).GroupKind()]
-				if k != nil && k.file != "" {
+				if k != nil && k.crd != nil {
 					delete(object, "status")
 					all = append(all, object)
 				}
