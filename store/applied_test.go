@@ -107,6 +107,32 @@ func TestAPanicInSettlingCostsItsObject(t *testing.T) {
 	}
 }
 
+// A policy that could not be settled is Invalid, and has a place: neither its places nor those of a Store that goes
+// on from it panic again.
+func TestAPolicyThatWasNotSettledHasAPlace(t *testing.T) {
+	policy := func(file string) string {
+		return "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: p, labels: {in: " + file + "}}\n" +
+			"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}]}\n"
+	}
+	s := newStore(t, Options{})
+	s.serving.contested = nil // so that the policy panics, which is defined twice
+	change := s.Apply(treeOf(map[string]string{"a.yaml": "---\n" + policy("a"), "b.yaml": policy("b")}))
+	if len(change.Invalid) != 1 {
+		t.Fatalf("invalid: %+v", change.Invalid)
+	}
+	fields := []manifest.Field{{Object: change.Invalid[0].Key}}
+	if got := s.Places(fields)[0]; got.File != "a.yaml" || got.Line != 4 {
+		t.Errorf("the place is %+v", got)
+	}
+	again, err := s.Anew()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Places(fields)[0]; got != (Place{}) {
+		t.Errorf("before the first Tree the place is %+v", got)
+	}
+}
+
 // A Store that a panic left in the middle of a Change is replaced by one that goes on from what
 // is served, whatever the Change did of it.
 func TestAnewGoesOnFromWhatIsServed(t *testing.T) {

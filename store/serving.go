@@ -232,13 +232,20 @@ func (s *serving) servedIn(namespace string) (objects []*manifest.Object) {
 	return objects
 }
 
-// placeOfInvalid returns the place of an object that is reported as Invalid. It is zero for other objects.
+// placeOfInvalid returns the place of an object that is reported as Invalid. The place is zero for other
+// objects, and for an object that is in no file now (see Anew).
 func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {
 		return Place{}
 	}
-	r := s.reported(key)
-	return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
+	if r := s.reported(key); r != nil {
+		return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
+	}
+	if definitions := s.found[key]; len(definitions) > 0 { // a valid object that closeUnsettled made Invalid
+		d := definitions[0]
+		return Place{File: d.file.path, Line: d.line(), Column: d.place.column}
+	}
+	return Place{}
 }
 
 // documentOf returns the document that defines an object, valid or not. It prefers an invalid definition. It
