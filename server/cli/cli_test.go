@@ -110,7 +110,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // hides TEXT… [in DIR] wants none of the texts in the last output, or in the files of a folder.
 func hides(ts *testscript.TestScript, _ bool, args []string) {
 	places := map[string]string{"stdout": ts.ReadFile("stdout"), "stderr": ts.ReadFile("stderr")}
-	if at := len(args) - 2; args[at] == "in" {
+	if at := len(args) - 2; at > 0 && args[at] == "in" {
 		clear(places)
 		ts.Check(filepath.WalkDir(ts.MkAbs(args[at+1]), func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() {

@@ -45,7 +45,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 		b.report.locate(f.Places)
 	}
 	policies.place()
-	b.report.redact(asked(a.Rule, q))
+	b.report.redact(a.credentials(q))
 	return b.report, nil
 }
 

@@ -157,7 +157,7 @@ func retryWords(r *ir.Retry) string {
 		words = append(words, "on "+strings.Trim(fmt.Sprint(r.Codes), "[]"))
 	}
 	if r.Backoff > 0 {
-		words = append(words, fmt.Sprintf("%s apart at least", r.Backoff))
+		words = append(words, fmt.Sprintf("the first after at most %s", r.Backoff))
 	}
 	return strings.Join(words, ", ")
 }

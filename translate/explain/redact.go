@@ -1,7 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -40,6 +44,18 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 		for _, name := range []string{cookies.AccessToken, cookies.IDToken, cookies.RefreshToken, cookies.HMAC, cookies.CodeVerifier} {
 			texts = append(texts, r.headers.cookie(name))
 		}
+	}
+	return texts
+}
+
+// credentials returns the texts of asked for the rule that answers and for the rules that nearly matched.
+func (a *Answer) credentials(q Query) (texts []string) {
+	texts = asked(a.Rule, q)
+	for _, miss := range a.Considered {
+		texts = append(texts, asked(miss.Rule, q)...)
+	}
+	for _, rule := range a.Behind {
+		texts = append(texts, asked(rule, q)...)
 	}
 	return texts
 }
@@ -84,6 +100,16 @@ func (r *Report) redact(texts []string) {
 	hide := hiding(texts)
 	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
 	r.Request.Headers = hideValues(r.Request.Headers, hide)
+	sentence := hidingInSentences(texts)
+	r.Reason = sentence(r.Reason)
+	for _, sentences := range [][]string{r.Caveats, r.Suggestions} {
+		for i := range sentences {
+			sentences[i] = sentence(sentences[i])
+		}
+	}
+	for i := range r.NearMisses {
+		r.NearMisses[i].Reason = sentence(r.NearMisses[i].Reason)
+	}
 	for i := range r.Backends {
 		if receives := r.Backends[i].Receives; receives != nil {
 			receives.Path, receives.Headers = hide(receives.Path), hideValues(receives.Headers, hide)
@@ -94,15 +120,37 @@ func (r *Report) redact(texts []string) {
 // Hide returns a function that replaces the credentials of a query in a text by "[redacted]".
 func Hide(rule *ir.Rule, q Query) func(text string) string { return hiding(asked(rule, q)) }
 
-// hiding returns a function that replaces each of the texts by redacted. It ignores empty texts.
+// hiding returns a function that replaces each of the texts by redacted. It ignores empty texts. Where two of the
+// texts begin at the same byte, the longer one is replaced.
 func hiding(texts []string) func(string) string {
-	return func(text string) string {
-		for _, one := range texts {
-			if one != "" {
-				text = strings.ReplaceAll(text, one, redacted)
-			}
+	texts = slices.DeleteFunc(slices.Clone(texts), func(one string) bool { return one == "" })
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, one := range texts {
+		pairs = append(pairs, one, redacted)
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// shortCredential is the number of bytes below which a credential may also be a part of a word.
+const shortCredential = 8
+
+// hidingInSentences returns a function that replaces each of the texts by redacted in a sentence of the report. A
+// short text is only replaced between quotation marks, so that words remain readable. Between quotation marks, a
+// text may be escaped.
+func hidingInSentences(texts []string) func(string) string {
+	var long, all []string
+	for _, one := range texts {
+		quoted := strconv.Quote(one)
+		all = append(all, one, quoted[1:len(quoted)-1])
+		if len(one) >= shortCredential {
+			long = append(long, one)
 		}
-		return text
+	}
+	everywhere, inQuotes := hiding(long), hiding(all)
+	quotation := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	return func(sentence string) string {
+		return quotation.ReplaceAllStringFunc(everywhere(sentence), inQuotes)
 	}
 }
 
