@@ -28,7 +28,8 @@ type hostDemand struct {
 }
 
 type hostPolicyIn struct {
-	*hostLevelRules
+	level   *memo.Rule[listenerKey, *hostLevel]
+	policed *memo.Rule[string, bool]
 	*gatewayRules
 	overload   *memo.Rule[struct{}, *overloads]
 	quarantine *quarantineInputs
@@ -58,14 +59,20 @@ func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey,
 }
 
 // listenerConditions returns the conditions of a listener (l). The parameter gateway is "namespace/name" of its
-// Gateway. If the policies of the listener make routes answer 500, one more condition says so.
+// Gateway. If the policies of the listener make routes answer 500, or make Envoy refuse connections or datagrams,
+// one more condition says so.
 func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
 	if !r.in.policed.Get(c, gateway) {
 		return out
 	}
-	if closed := r.hostPolicy.Get(c, listenerKey{gateway, l.ID()}).Closed; closed != nil {
-		out = append(out, status.ListenerClosed(generation, closed.Why))
+	all := r.hostPolicy.Get(c, listenerKey{gateway, l.ID()})
+	closed := all.StreamsClosed
+	if l.SpeaksHTTP() {
+		closed = all.Closed
+	}
+	if closed != nil {
+		out = append(out, status.ListenerClosed(l, generation, closed.Why))
 	}
 	return out
 }

@@ -119,15 +119,23 @@ func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition
 }
 
 // ListenerConditionClosed is a condition type of gatefold. The condition exists, and is True, while every route
-// of the listener answers 500 because of a policy.
+// of the listener answers 500 because of a policy. On a listener for TCP, TLS or UDP, it exists while every
+// connection or datagram is refused.
 const ListenerConditionClosed gwv1.ListenerConditionType = "gatefold.io/ClosedByPolicy"
 
-// ListenerClosed returns the condition ListenerConditionClosed. Its message ends with the reason (why): the
-// policy, and what is wrong with it.
-func ListenerClosed(generation int64, why string) metav1.Condition {
+// ListenerClosed returns the condition ListenerConditionClosed of a listener. Its message ends with the reason
+// (why): the policy, and what is wrong with it.
+func ListenerClosed(l *listen.Listener, generation int64, why string) metav1.Condition {
+	effect := "every route of the listener answers 500: "
+	switch {
+	case l.Protocol == gwv1.UDPProtocolType:
+		effect = "every datagram to the listener is dropped: "
+	case !l.SpeaksHTTP():
+		effect = "every connection to the listener is closed: "
+	}
 	return metav1.Condition{
 		Type: string(ListenerConditionClosed), Status: metav1.ConditionTrue, ObservedGeneration: generation,
-		Reason: string(gwv1.PolicyReasonInvalid), Message: "every route of the listener answers 500: " + why,
+		Reason: string(gwv1.PolicyReasonInvalid), Message: effect + why,
 	}
 }
 
