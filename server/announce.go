@@ -69,8 +69,8 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 
 // announce logs what is new in v, the verdict on whether a Gateway is programmed. It queues each listener whose
 // address newly cannot be bound, for tellBinds to log. If the Gateway is programmed, announce logs each listener
-// that is bound again. If in addition all listeners are bound, announce logs the Gateway's addresses, unless it
-// logged the same addresses last.
+// that is bound again, unless the user removed the listener. If in addition all listeners are bound, announce
+// logs the Gateway's addresses, unless it logged the same addresses last.
 func (a *announcements) announce(gateway string, v board.Verdict) {
 	told := a.unbound[gateway]
 	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {
@@ -90,7 +90,9 @@ func (a *announcements) announce(gateway string, v board.Verdict) {
 	for _, listener := range slices.Sorted(maps.Keys(told)) {
 		if _, still := v.Unbound[listener]; !still {
 			delete(told, listener)
-			a.log.Info().Str("gateway", gateway).Str("listener", listener).Msg("the listener is bound now, and serves")
+			if !a.board.PortOf(gateway, listener).Object.IsZero() {
+				a.log.Info().Str("gateway", gateway).Str("listener", listener).Msg("the listener is bound now, and serves")
+			}
 		}
 	}
 	where := a.listens(gateway)

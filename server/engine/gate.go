@@ -193,10 +193,13 @@ func (p *pipeline) test(r *run) (err error) {
 		defer runtime.UnlockOSThread()
 		failed, number, err = expect.Failures(facts, known, maxFailures, p.yields.interrupt(testDeadline, true).Err)
 	})
-	if err == nil {
+	late := errors.Is(err, errOverdue)
+	switch {
+	case late:
+		g.failures.Store(int64(max(1, number+len(problems)))) // the tests that did not end are a failure
+	case err == nil:
 		g.failures.Store(int64(number + len(problems)))
 	}
-	late := errors.Is(err, errOverdue)
 	switch {
 	case err != nil && !late:
 		return err

@@ -91,7 +91,7 @@ func New() *Set {
 			Name: "gatefold_problems",
 			Help: "Problems of the folder, by severity, code and the namespace of the object; of the namespaces beyond the 50 with the most problems together as _other.",
 		}, []string{"severity", "code", "namespace"}),
-		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result.", "result"),
+		reloads:    counters("gatefold_reloads_total", "Changes of the folder that were looked at, by result: ok, problems, frozen, waiting (for the folder) or failed (in gatefold).", "result"),
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
 		reloadTime: gauge("gatefold_last_reload_success_timestamp_seconds", "When the last successful reload was, in Unix time."),
 		hold:       gauge("gatefold_frozen", "1 while the folder is frozen: it was emptied or is missing, and what it held before is served; else 0."),
@@ -119,6 +119,9 @@ func (m *Set) begin() {
 	}
 	for _, result := range []string{"promoted", "frozen", "forced", "unjudged"} {
 		m.staged.WithLabelValues(result)
+	}
+	for _, result := range []string{"ok", "problems", "frozen", "waiting", "failed"} {
+		m.reloads.WithLabelValues(result)
 	}
 	for _, task := range tasks() {
 		m.taskPanics.WithLabelValues(task)

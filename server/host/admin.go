@@ -84,7 +84,8 @@ func (a admin) info(ctx context.Context) (serverInfo, error) {
 		return serverInfo{}, err
 	}
 	var info serverInfo
-	return info, json.Unmarshal(text, &info)
+	err = json.Unmarshal(text, &info)
+	return info, err
 }
 
 // config returns the path of the configuration file of the Envoy at the socket. It returns "" if no Envoy
