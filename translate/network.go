@@ -97,9 +97,10 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 	n.namespaces = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
 	n.classes = newClassRules(e, classIn{near: n.hints.near, classes: in.classes, gateways: in.gateways})
-	addresses := newAddressRules(e, addressIn{class: n.classes.class, gateways: in.gateways, Options: n.Options})
+	addresses := newAddressRules(e, addressIn{class: n.classes.class, gateways: in.gateways, AddressPool: n.AddressPool, Bind: n.Bind})
 	n.gateways = newGatewayRules(e, gatewayIn{
-		hintRules: n.hints, namespaceRules: n.namespaces, certificateRules: n.certificates, classRules: n.classes, addressRules: addresses,
+		hintRules: n.hints, namespaceRules: n.namespaces, authority: n.certificates.authority, certificate: n.certificates.certificate,
+		class: n.classes.class, addressRules: addresses,
 		gateways: in.gateways, listenerSets: in.listenerSets, clientIndex: in.clientIndex, invalid: in.invalid,
 	})
 	n.coverage = newCoverageRules(e, coverageIn{gateway: n.gateways.gateway, certNames: n.certificates.certNames, gateways: in.gateways})
@@ -136,26 +137,33 @@ func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
 		hintRules: n.hints, namespaceRules: n.namespaces, gatewayRules: n.gateways, coverageRules: n.coverage,
-		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid, Options: n.Options,
+		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid, MaxCopies: n.MaxCopies,
 	})
 	n.contests = newContestRules(e, contestIn{attach: n.attachments.attach, gateway: n.gateways.gateway, routes: in.routes})
 	n.nodes = newNodeRules(e, nodeIn{
 		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
-		routes: in.routes, quarantine: in.quarantine, Options: n.Options,
+		routes: in.routes, quarantine: in.quarantine, WeightScope: n.WeightScope, Weighted: n.Weighted,
+		WildcardNamespace: n.WildcardNamespace,
 	})
 	n.claims = newClaimRules(e, claimIn{admitted: n.contests.admitted, gateway: n.gateways.gateway})
 	n.spread = newSpreadRules(e, spreadIn{
-		hostLevelRules: n.hostLevels, policyRules: n.policies, claimRules: n.claims, admitted: n.contests.admitted, flat: n.nodes.flat,
-		gateway: n.gateways.gateway, routes: in.routes, Options: n.Options,
+		level: n.hostLevels.level, policed: n.hostLevels.policed, policyRules: n.policies, breadth: n.claims.breadth,
+		streams: n.claims.streams, admitted: n.contests.admitted, flat: n.nodes.flat,
+		gateway: n.gateways.gateway, routes: in.routes, MaxCopies: n.MaxCopies,
 	})
 	n.hostPolicies = newHostPolicyRules(e, hostPolicyIn{
-		hostLevelRules: n.hostLevels, gatewayRules: n.gateways, overload: n.spread.overload, quarantine: in.quarantine,
+		level: n.hostLevels.level, policed: n.hostLevels.policed, gatewayRules: n.gateways, overload: n.spread.overload,
+		quarantine: in.quarantine,
 	})
 	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
 	n.streams = newStreamRules(e, streamIn{
-		spreadRules: n.spread, policyRules: n.policies, gatewayRules: n.gateways, backend: n.references.backend, routes: in.routes,
+		spreadRules: n.spread, aims: n.policies.aims, policies: n.policies.policies, gatewayRules: n.gateways,
+		backend: n.references.backend, routes: in.routes,
 	})
-	n.ports = newPortRules(e, portIn{gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, Options: n.Options})
+	n.ports = newPortRules(e, portIn{
+		gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams,
+		ExclusivePorts: n.ExclusivePorts, TrustedHops: n.TrustedHops,
+	})
 }
 
 // addDelegation declares the rules that find child routes and add their rules to the virtual hosts of the
@@ -165,16 +173,19 @@ func (n *network) addDelegation(e *memo.Engine) {
 	n.offers = newOfferRules(e, offerIn{routes: in.routes})
 	n.fanouts = newFanoutRules(e, fanoutIn{offerRules: n.offers, flat: n.nodes.flat, routes: in.routes})
 	n.budgets = newBudgetRules(e, budgetIn{
-		offerRules: n.offers, contestRules: n.contests, fanout: n.fanouts.fanout, routes: in.routes, Options: n.Options,
+		count: n.offers.count, contestRules: n.contests, fanout: n.fanouts.fanout, routes: in.routes, MaxDepth: n.MaxDepth,
+		MaxRoutes: n.MaxRoutes,
 	})
 	n.wants = newWantRules(e, wantIn{offerRules: n.offers, flat: n.nodes.flat, fanout: n.fanouts.fanout, budget: n.budgets.budget})
 	n.links = newLinkRules(e, linkIn{
-		namespaceRules: n.namespaces, contestRules: n.contests, wantRules: n.wants, flat: n.nodes.flat, routes: in.routes, Options: n.Options,
+		namespaceRules: n.namespaces, contestRules: n.contests, wantRules: n.wants, flat: n.nodes.flat, routes: in.routes,
+		MaxDepth: n.MaxDepth,
 	})
 	n.nodes.link = n.links.link // the only circular dependency: see nodeRules.link
 	n.grafts = newGraftRules(e, graftIn{
-		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offerRules: n.offers, wantRules: n.wants, linkRules: n.links,
-		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, Options: n.Options,
+		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offered: n.offers.offered, wantRules: n.wants,
+		link: n.links.link, live: n.links.live, pairs: n.links.pairs, rejected: n.links.rejected,
+		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, WildcardNamespace: n.WildcardNamespace,
 	})
 }
 
@@ -182,8 +193,9 @@ func (n *network) addDelegation(e *memo.Engine) {
 func (n *network) addTables(e *memo.Engine) {
 	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
 	n.tables = newTableRules(e, tableIn{
-		hostPolicyRules: n.hostPolicies, claimRules: n.claims, identityRules: n.identities, gateway: n.gateways.gateway, mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
-		Options: n.Options,
+		hostPolicyRules: n.hostPolicies, claimed: n.claims.claimed, identityRules: n.identities, gateway: n.gateways.gateway,
+		mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
+		TrustedHops: n.TrustedHops, Weighted: n.Weighted,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
@@ -196,51 +208,63 @@ func (n *network) addBackends(e *memo.Engine) {
 		hintRules: n.hints, backendObjects: in.backendObjects, targetRulesIn: n.aims(), backendPolicies: in.backendPolicies,
 	})
 	n.tlsPolicies = newTLSPolicyRules(e, tlsPolicyIn{
-		hintRules: n.hints, backendObjects: in.backendObjects, targetRulesIn: n.aims(), authority: n.certificates.authority, tlsPolicies: in.tlsPolicies,
+		hintRules: n.hints, backendObjects: in.backendObjects, targetRulesIn: n.aims(), authority: n.certificates.authority,
+		tlsPolicies: in.tlsPolicies,
 	})
 	n.clusters = newClusterRules(e, clusterIn{
-		backendObjects: in.backendObjects, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, backend: n.references.backend,
-		mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, stream: n.streams.stream,
-		routes: in.routes, Options: n.Options,
+		backendObjects: in.backendObjects, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies,
+		backend: n.references.backend,
+		mount:   n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, stream: n.streams.stream,
+		routes: in.routes, Guard: n.Guard,
 	})
 	n.requirements = newRequirementRules(e, requirementIn{extension: n.extensions.extension, uses: n.clusters.uses, gateway: n.gateways.gateway})
 	n.secrets = newSecretRules(e, secretIn{gateway: n.gateways.gateway, push: n.clusters.push, secrets: in.secrets})
 	n.trusts = newTrustRules(e, trustIn{
-		certificateRules: n.certificates, gateway: n.gateways.gateway, push: n.clusters.push, Options: n.Options,
+		certificateRules: n.certificates, gateway: n.gateways.gateway, push: n.clusters.push, SystemCA: n.SystemCA,
 	})
 	n.signIns = newSignInRules(e, signInIn{
-		credentialRules: n.credentials, mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, extension: n.extensions.extension, cluster: n.clusters.cluster,
-		extensions: in.extensions, Options: n.Options,
+		credentialRules: n.credentials, mount: n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy,
+		extension: n.extensions.extension, cluster: n.clusters.cluster,
+		extensions: in.extensions, TrustedHops: n.TrustedHops,
 	})
 }
 
 // addStatuses declares the rules for the statuses of objects, and the fold of all problems.
 func (n *network) addStatuses(e *memo.Engine) {
 	in := n.in
-	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{tlsPolicyRules: n.tlsPolicies, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies})
+	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{
+		tlsPolicy: n.tlsPolicies.tlsPolicy, tlsTargets: n.tlsPolicies.tlsTargets, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies,
+	})
 	n.policyStatuses = newPolicyStatusRules(e, policyStatusIn{
-		hintRules: n.hints, policyRules: n.policies, gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy,
+		hintRules: n.hints, aims: n.policies.aims, policy: n.policies.policy, listenerSet: n.gateways.listenerSet,
+		listeners: n.gateways.listeners, hostPolicy: n.hostPolicies.hostPolicy,
 		mount: n.roots.mount, graft: n.grafts.graft, stream: n.streams.stream,
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.gatewayStatuses = newGatewayStatusRules(e, gatewayStatusIn{
-		gatewayRules: n.gateways, hostPolicyRules: n.hostPolicies, class: n.classes.class, mount: n.roots.mount, stream: n.streams.stream,
+		gateway: n.gateways.gateway, listenerSet: n.gateways.listenerSet, part: n.gateways.part, hostPolicyRules: n.hostPolicies,
+		class: n.classes.class, mount: n.roots.mount, stream: n.streams.stream,
 		classes: in.classes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
-	n.children = newChildRules(e, childIn{hintRules: n.hints, graftRules: n.grafts, admitted: n.contests.admitted, routes: in.routes})
+	n.children = newChildRules(e, childIn{
+		hintRules: n.hints, bindings: n.grafts.bindings, graft: n.grafts.graft, admitted: n.contests.admitted, routes: in.routes,
+	})
 	n.routeStatuses = newRouteStatusRules(e, routeStatusIn{
 		childRules: n.children, mount: n.roots.mount, stream: n.streams.stream, losses: n.ports.losses, routes: in.routes,
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes, n.signIns)
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
+		n.signIns)
 }
 
 // addViews declares the folds that a View is built from.
 func (n *network) addViews(e *memo.Engine) {
 	in := n.in
 	n.policyViews = newPolicyViewRules(e, policyViewIn{
-		policyRules: n.policies, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies, lost: n.policyStatuses.lost,
+		aims: n.policies.aims, policy: n.policies.policy, backendAims: n.backendPolicies.backendAims,
+		backendPolicy: n.backendPolicies.backendPolicy, backendTargets: n.backendPolicies.backendTargets, tlsAims: n.tlsPolicies.tlsAims,
+		tlsPolicy: n.tlsPolicies.tlsPolicy, tlsTargets: n.tlsPolicies.tlsTargets, lost: n.policyStatuses.lost,
 		trafficPolicies: in.trafficPolicies, backendPolicies: in.backendPolicies, tlsPolicies: in.tlsPolicies, invalid: in.invalid,
 	})
 	n.views = newViewFolds(e, viewIn{

@@ -22,7 +22,7 @@ type attachIn struct {
 	gateways     *objects
 	listenerSets *objects
 	invalid      *memo.Input[manifest.Key, *store.Invalid]
-	Options
+	MaxCopies    int
 }
 
 // attachRules decide which listeners a route attaches to. They reject routes with so many hostnames and

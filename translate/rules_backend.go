@@ -68,7 +68,7 @@ type clusterIn struct {
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
 	stream     *memo.Rule[manifest.Key, *streamOut]
 	routes     *objects
-	Options
+	Guard      backend.Guard
 }
 
 // clusterRules build the clusters, and find the Gateways that need them.

@@ -92,7 +92,8 @@ func (r *tlsPolicyRules) report(all *problemFold) {
 }
 
 type tlsStatusIn struct {
-	*tlsPolicyRules
+	tlsPolicy   *memo.Rule[manifest.Key, *tlsPolicyOut]
+	tlsTargets  *memo.Rule[manifest.Key, []tlsTarget]
 	uses        *memo.Fold[useKey, flatKey, struct{}, struct{}]
 	tlsPolicies *objects
 }

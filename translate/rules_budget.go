@@ -122,11 +122,12 @@ func (b budgetOut) describe(key branchKey) budgetOut {
 }
 
 type budgetIn struct {
-	*offerRules
+	count *memo.Fold[struct{}, manifest.Key, struct{}, int]
 	*contestRules
-	fanout *memo.Rule[flatKey, *fanoutOut]
-	routes *objects
-	Options
+	fanout    *memo.Rule[flatKey, *fanoutOut]
+	routes    *objects
+	MaxDepth  int
+	MaxRoutes int
 }
 
 // budgetRules limit the number of levels that the branches (branchKey) of roots may delegate.

@@ -21,7 +21,8 @@ type childrenOut struct {
 
 type childIn struct {
 	*hintRules
-	*graftRules
+	bindings *memo.Fold[manifest.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
+	graft    *memo.Rule[flatKey, *graftOut]
 	admitted *memo.Rule[manifest.Key, *attachOut]
 	routes   *objects
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -17,8 +18,9 @@ import (
 type gatewayIn struct {
 	*hintRules
 	*namespaceRules
-	*certificateRules
-	*classRules
+	authority   *memo.Rule[backend.Reference, listen.Authority]
+	certificate *memo.Rule[backend.Reference, listen.Certificate]
+	class       *memo.Rule[string, classOut]
 	*addressRules
 	gateways     *objects
 	listenerSets *objects

@@ -42,13 +42,16 @@ type graftIn struct {
 	*hintRules
 	*contestRules
 	*hostPolicyRules
-	*offerRules
+	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
 	*wantRules
-	*linkRules
-	flat     *memo.Rule[flatKey, *flatOut]
-	overload *memo.Rule[struct{}, *overloads]
-	routes   *objects
-	Options
+	link              *memo.Rule[linkKey, *linkOut]
+	live              *memo.Fold[pointKey, flatKey, struct{}, int]
+	pairs             *memo.Join[flatKey, manifest.Key, route.Property]
+	rejected          *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
+	flat              *memo.Rule[flatKey, *flatOut]
+	overload          *memo.Rule[struct{}, *overloads]
+	routes            *objects
+	WildcardNamespace string
 }
 
 // graftRules add the rules of delegated routes to the virtual hosts (tableKey) of their roots, and return the

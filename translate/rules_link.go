@@ -16,9 +16,9 @@ type linkIn struct {
 	*namespaceRules
 	*contestRules
 	*wantRules
-	flat   *memo.Rule[flatKey, *flatOut]
-	routes *objects
-	Options
+	flat     *memo.Rule[flatKey, *flatOut]
+	routes   *objects
+	MaxDepth int
 }
 
 // linkRules find the children of nodes, the routes of a delegation tree (see flatKey). A link is a parent's

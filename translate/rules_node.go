@@ -14,11 +14,13 @@ import (
 
 type nodeIn struct {
 	*policyRules
-	backend    *memo.Rule[backend.Reference, backend.Resolution]
-	admitted   *memo.Rule[manifest.Key, *attachOut]
-	routes     *objects
-	quarantine *quarantineInputs
-	Options
+	backend           *memo.Rule[backend.Reference, backend.Resolution]
+	admitted          *memo.Rule[manifest.Key, *attachOut]
+	routes            *objects
+	quarantine        *quarantineInputs
+	WeightScope       WeightScope
+	Weighted          bool
+	WildcardNamespace string
 }
 
 // nodeRules flatten the routes: for each port, each root alone, and each child below each chain of parents.

@@ -57,8 +57,10 @@ type targetOut struct {
 
 type policyStatusIn struct {
 	*hintRules
-	*policyRules
-	*gatewayRules
+	aims            targetRules
+	policy          *memo.Rule[manifest.Key, *policyOut]
+	listenerSet     *memo.Rule[manifest.Key, *listen.Set]
+	listeners       *memo.Rule[manifest.Key, *listen.Gateway]
 	hostPolicy      *memo.Rule[listenerKey, *hostPolicy]
 	mount           *memo.Rule[manifest.Key, *mountOut]
 	graft           *memo.Rule[flatKey, *graftOut]

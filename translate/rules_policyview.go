@@ -13,9 +13,14 @@ import (
 )
 
 type policyViewIn struct {
-	*policyRules
-	*backendPolicyRules
-	*tlsPolicyRules
+	aims            targetRules
+	policy          *memo.Rule[manifest.Key, *policyOut]
+	backendAims     targetRules
+	backendPolicy   *memo.Rule[manifest.Key, *backendPolicyOut]
+	backendTargets  *memo.Rule[manifest.Key, []backendTarget]
+	tlsAims         targetRules
+	tlsPolicy       *memo.Rule[manifest.Key, *tlsPolicyOut]
+	tlsTargets      *memo.Rule[manifest.Key, []tlsTarget]
 	lost            *memo.Rule[manifest.Key, []targetOut]
 	trafficPolicies *objects
 	backendPolicies *objects

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -12,9 +13,10 @@ import (
 )
 
 type addressIn struct {
-	class    *memo.Rule[string, classOut]
-	gateways *objects
-	Options
+	class       *memo.Rule[string, classOut]
+	gateways    *objects
+	AddressPool netip.Prefix
+	Bind        []string
 }
 
 // addressRules assign addresses to Gateways whose specs leave the choice to gatefold: a spec without addresses,

@@ -29,10 +29,11 @@ func resourceOf(p *portOut) *xds.Resource {
 
 type portIn struct {
 	*gatewayRules
-	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
-	policed    *memo.Rule[string, bool]
-	streams    *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
-	Options
+	hostPolicy     *memo.Rule[listenerKey, *hostPolicy]
+	policed        *memo.Rule[string, bool]
+	streams        *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	ExclusivePorts bool
+	TrustedHops    uint32
 }
 
 // portRules build the listeners of Envoy.

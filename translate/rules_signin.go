@@ -57,13 +57,13 @@ func sameSignIn(a, b *signInOut) bool {
 
 type signInIn struct {
 	*credentialRules
-	mount      *memo.Rule[manifest.Key, *mountOut]
-	graft      *memo.Rule[flatKey, *graftOut]
-	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
-	extension  *memo.Rule[manifest.Key, *extensionOut]
-	cluster    *memo.Rule[backend.Key, *clusterOut]
-	extensions *objects
-	Options
+	mount       *memo.Rule[manifest.Key, *mountOut]
+	graft       *memo.Rule[flatKey, *graftOut]
+	hostPolicy  *memo.Rule[listenerKey, *hostPolicy]
+	extension   *memo.Rule[manifest.Key, *extensionOut]
+	cluster     *memo.Rule[backend.Key, *clusterOut]
+	extensions  *objects
+	TrustedHops uint32
 }
 
 // signInRules build the secrets of identity providers, and warn of insecure sign-in.

@@ -37,14 +37,16 @@ type reach struct {
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
-	*hostLevelRules
+	level   *memo.Rule[listenerKey, *hostLevel]
+	policed *memo.Rule[string, bool]
 	*policyRules
-	*claimRules
-	admitted *memo.Rule[manifest.Key, *attachOut]
-	flat     *memo.Rule[flatKey, *flatOut]
-	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
-	routes   *objects
-	Options
+	breadth   *memo.Fold[listenerKey, tableKey, struct{}, int]
+	streams   *memo.Fold[listenerKey, streamAt, struct{}, int]
+	admitted  *memo.Rule[manifest.Key, *attachOut]
+	flat      *memo.Rule[flatKey, *flatOut]
+	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
+	routes    *objects
+	MaxCopies int
 }
 
 // spreadRules limit the cost of the copies of matches, and of policies on virtual hosts.

@@ -5,12 +5,15 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
 type gatewayStatusIn struct {
-	*gatewayRules
+	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
+	listenerSet *memo.Rule[manifest.Key, *listen.Set]
+	part        *memo.Rule[partKey, *listen.Part]
 	*hostPolicyRules
 	class        *memo.Rule[string, classOut]
 	mount        *memo.Rule[manifest.Key, *mountOut]

@@ -29,7 +29,8 @@ type streamOut struct {
 
 type streamIn struct {
 	*spreadRules
-	*policyRules
+	aims     targetRules
+	policies *memo.Rule[ruleKey, *levelOut]
 	*gatewayRules
 	backend *memo.Rule[backend.Reference, backend.Resolution]
 	routes  *objects
@@ -92,14 +93,11 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	if !ok {
 		return &streamOut{Attach: &attachOut{}, StreamFlat: &route.StreamFlat{}}
 	}
-	attach, cut := r.in.where(c, key)
+	attach, _ := r.in.where(c, key) // such a route has no rule that answers 500 for its copies
 	out := &streamOut{Attach: attach, StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference, _ bool) backend.Resolution {
 		return r.in.backend.Get(c, streamRefer(key, ref))
 	}), Clients: map[string]string{}}
-	if out.Route.Access, out.Uses = r.access(c, key); cut != nil {
-		rule := cut.Entries[0].Rule
-		out.Route.Access = &ir.Access{Closed: rule.Action.Respond.Why, Parts: rule.Action.Parts}
-	}
+	out.Route.Access, out.Uses = r.access(c, key)
 	for _, parent := range out.Attach.Parents {
 		if client := r.in.clientOf(c, parent.Gateway); client != "" {
 			out.Clients[parent.Gateway] = client

@@ -16,13 +16,14 @@ import (
 
 type tableIn struct {
 	*hostPolicyRules
-	*claimRules
+	claimed *memo.Fold[tableKey, string, string, claim]
 	*identityRules
-	gateway    *memo.Rule[manifest.Key, *listen.Gateway]
-	mount      *memo.Rule[manifest.Key, *mountOut]
-	graft      *memo.Rule[flatKey, *graftOut]
-	quarantine *quarantineInputs
-	Options
+	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
+	mount       *memo.Rule[manifest.Key, *mountOut]
+	graft       *memo.Rule[flatKey, *graftOut]
+	quarantine  *quarantineInputs
+	TrustedHops uint32
+	Weighted    bool
 }
 
 // tableRules build the virtual hosts.

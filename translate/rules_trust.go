@@ -42,9 +42,9 @@ func sameTrust(a, b *trustOut) bool {
 
 type trustIn struct {
 	*certificateRules
-	gateway *memo.Rule[manifest.Key, *listen.Gateway]
-	push    *memo.Rule[useKey, *clusterOut]
-	Options
+	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
+	push     *memo.Rule[useKey, *clusterOut]
+	SystemCA string
 }
 
 // trustRules build the bundles of CA certificates with which Envoys verify clients and backends.
