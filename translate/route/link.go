@@ -197,7 +197,7 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 		if selected || admitted {
 			out.Points = append(out.Points, point.Name)
 		}
-		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool { return s.Form == ByName && s.Value == child.Key.Name })
+		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool { return s.Form == ByName && s.Namespace == child.Key.Namespace && s.Value == child.Key.Name })
 		switch {
 		case selected && !consents:
 			out.reject(point, BindingRejection{Reason: ReasonNotAllowedByParent,
