@@ -60,8 +60,8 @@ type Options struct {
 //go:embed bootstrap.yaml
 var bootstrapYAML string
 
-// Bootstrap returns Envoy's configuration file, as YAML with comments. Every value of the options becomes a
-// quoted string. The error names the options that are invalid.
+// Bootstrap returns Envoy's configuration file, as YAML with comments. Every text from the options becomes a quoted
+// string. The error names the options that are invalid.
 func Bootstrap(options Options) ([]byte, error) {
 	values, err := options.values()
 	if err != nil {

@@ -37,8 +37,8 @@ type file struct {
 	Filename string `json:"filename"`
 }
 
-// secretFile returns an SDS resource as JSON. name is the name of the Secret. kind is the name of the field for
-// content.
+// secretFile returns a file-based SDS resource with one Secret, as JSON. The parameter name is the name of the
+// Secret. The parameter kind is the name of the Secret's field that gets the value content.
 func secretFile(name, kind string, content any) []byte {
 	text, err := json.MarshalIndent(map[string]any{"resources": []any{map[string]any{
 		"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret", "name": name, kind: content,

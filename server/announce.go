@@ -18,10 +18,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// announcements logs what changes in verdicts (board.Verdict: whether a Gateway is programmed). It logs
-// listeners when their address cannot be bound, and when they are bound again. It also logs where Envoy serves
-// a Gateway. It remembers what it logged, so that each change is logged once. All fields except queue are
-// guarded by lock.
+// announcements logs events from the verdicts on Gateways (board.Verdict). It logs listeners when their address
+// cannot be bound, and when they are bound again. It also logs at which addresses Envoy serves a Gateway. It
+// remembers what it logged, so that each change is logged once. All fields except queue are guarded by lock.
 type announcements struct {
 	log    zerolog.Logger
 	board  *board.Board
@@ -34,12 +33,12 @@ type announcements struct {
 }
 
 // maxUnboundQueue is the capacity of announcements.queue, which has listeners whose address cannot be bound. If
-// it is full, a listener is logged at once, without file and line.
+// the queue is full, a listener is logged at once, without file and line.
 const maxUnboundQueue = 256
 
-// newAnnouncements returns announcements that have logged nothing yet. The board (shown) gives the field with the
-// port of a listener. The parameter folder gives the file and line of that field; if it is nil, log lines have no
-// file and line.
+// newAnnouncements returns announcements that have logged nothing yet. The parameter shown is the board, which
+// knows the field with the port of a listener. The parameter folder knows the file and line of that field; if
+// folder is nil, log lines have no file and line.
 func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
 	return &announcements{
 		log: log, board: shown, folder: folder,
@@ -106,7 +105,7 @@ func (a *announcements) announce(gateway string, v board.Verdict) {
 const maxListens = 8
 
 // listens returns the addresses of a Gateway, joined by commas: "127.0.0.1:8080, 127.0.0.1:8443". After
-// maxListens addresses it adds how many more there are. It returns "" if nothing is known of the Gateway.
+// maxListens addresses it adds how many more there are. It returns "" if no address of the Gateway is known.
 func (a *announcements) listens(gateway string) string {
 	infra := a.infra[gateway]
 	if infra == nil {
@@ -134,9 +133,9 @@ func (a *announcements) enqueue(u unboundListener) {
 	}
 }
 
-// tellBinds logs the queued listeners, whose address cannot be bound, with file, line and column of their
-// ports, until ctx ends. It runs in its own goroutine, because finding a line can take as long as a load of the
-// folder.
+// tellBinds logs the queued listeners, whose address cannot be bound, until ctx ends. A log line has the file,
+// line and column of the listener's port, if these are known. tellBinds runs in its own goroutine, because to
+// find a line can take as long as a load of the folder.
 func (a *announcements) tellBinds(ctx context.Context) {
 	for {
 		select {

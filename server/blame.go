@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// blame is a reason not to promote a revision: a canary rejected one of its resources, or a part of that resource
-// (xds.Part: for example a route of a route table).
+// blame is a reason not to promote a revision: a canary rejected a resource of the revision, or a part of such a
+// resource (xds.Part: for example a route of a route table).
 type blame struct {
 	node      string
 	typ, name string    // type and name of the resource
@@ -80,8 +80,8 @@ func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	return v
 }
 
-// fieldOf returns the field of the user's object from which the resource or part in b is made. It returns the
-// zero Field if the name of the resource does not show the object.
+// fieldOf returns the field of the user's object from which the resource or part in b is made. If the names in b
+// do not show the object, the Field has no object.
 func (s *staging) fieldOf(c *scope, b *blame) manifest.Field {
 	switch {
 	case b.part != nil && b.part.Requirement != "":

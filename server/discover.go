@@ -20,20 +20,20 @@ import (
 const maxWarned = 1000
 
 // StreamAggregatedResources serves a client of the state-of-the-world protocol until its stream ends. The error
-// is why the stream ends; it is nil if the client ended the stream.
+// is why the stream ends; it is nil if the client closed the stream.
 func (s *Server) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	return s.discover(connect.NewWorldWire(stream), true)
 }
 
 // DeltaAggregatedResources serves a client of the incremental protocol until its stream ends. The error is why
-// the stream ends; it is nil if the client ended the stream.
+// the stream ends; it is nil if the client closed the stream.
 func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	return s.discover(connect.DeltaWire{ServerStream: stream}, false)
 }
 
 // discover serves one Envoy until it disconnects, its stream fails or the server stops. ofWorld is true for the
 // state-of-the-world protocol, and false for the incremental one. The error is why the stream ends. It is nil
-// if the client ended the stream.
+// if the client closed the stream.
 func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
@@ -72,7 +72,7 @@ func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 }
 
 // converse serves a stream from its second message on. The error is why the stream ends. It is nil if the
-// client ended the stream.
+// client closed the stream.
 func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect.Message, failed <-chan error) error {
 	book := func(request *delta.Request) error { return session{s.core, st}.handle(request) }
 	timer := time.NewTimer(0)
@@ -98,10 +98,10 @@ func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect
 	}
 }
 
-// open makes the stream of a client from its first request, and adds it to the scope of its node.cluster (a
-// Gateway, or all Gateways). ofWorld is true for the state-of-the-world protocol. It returns an error if the
-// request is invalid or the Envoy is too old. It also returns an error if the client's identity does not allow
-// the Gateway, or if a limit is exceeded.
+// open makes the stream of a client from its first request, and adds the stream to the scope that node.cluster
+// names (a Gateway, or all Gateways). ofWorld is true for the state-of-the-world protocol. The error means that the
+// request is invalid, the Envoy is too old, the client's identity does not allow the Gateway, or a limit is
+// exceeded.
 func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
 	if first.GetTypeUrl() == "" {

@@ -3,8 +3,8 @@ package server
 import "cmp"
 
 // watch is called for a fleet whose canaries accepted a revision and serve it before it is promoted
-// (c.stage.soaking). It returns work that finds the clusters whose requests must be counted, and stores them in
-// c.stage.soaking. The caller does this work without holding the lock.
+// (c.stage.soaking). It returns a function, which the caller calls without holding the lock. That function finds
+// the clusters whose requests must be counted, and stores these clusters in c.stage.soaking.
 func (s *staging) watch(c *scope) reading {
 	soaking, changes := c.stage.soaking, c.stage.changes()
 	return func() {

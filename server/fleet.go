@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stageScope is called before the first canary joins the scope. It sets c.stage, the state of a fleet with
-// canaries, if the scope has none. Otherwise it does nothing.
+// stageScope is called before a canary joins the scope. It sets c.stage, the state of a fleet with canaries. If
+// c.stage is already set, stageScope does nothing.
 func (c *scope) stageScope() {
 	if c.stage == nil {
 		c.stage = newStage(c.Target) // the Envoys that are connected keep this target
@@ -19,8 +19,8 @@ func (c *scope) stageScope() {
 	}
 }
 
-// unstage removes the stage (the state of a fleet with canaries) of a scope without canaries. Then all Envoys
-// get the newest resources.
+// unstage removes the stage (the state of a fleet with canaries) of a scope without canaries, after every change
+// was promoted. From then on, all Envoys get the newest resources at once.
 func (c *scope) unstage() {
 	if c.stage.promoted != nil {
 		c.Target = c.stage.promoted // the connected streams have this target; it equals the newest
@@ -86,7 +86,7 @@ func (c *scope) holdsBack(typ, name string) bool {
 }
 
 // promotedForm returns the resource in the promoted target, which has what the Envoys of the fleet that are not
-// canaries should have. It returns nil if the promoted target does not have the resource, or is not known.
+// canaries should have. It returns nil if that target does not have the resource, or if no target is promoted.
 func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	if c.stage.promoted == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // gateways has the scope of each Gateway (its resources, and the streams of its Envoys), and the union: the
-// scope of the Envoys that serve all Gateways. It is guarded by lock.
+// scope of the Envoys that serve all Gateways. gateways is guarded by lock.
 type gateways struct {
 	scopes map[string]*scope // by Gateway
 	union  *scope            // the scope of the Envoys that serve all Gateways
@@ -47,8 +47,8 @@ func newGateways(fleets []Fleet) *gateways {
 	return g
 }
 
-// newScope returns a new scope for a Gateway: its resources and streams. The parameter is "" for the scope of all
-// Gateways. If the fleet had canaries before gatefold restarted, newScope restores their state (restoredStage).
+// newScope returns a new, empty scope for a Gateway. The parameter gateway is "" for the scope of all Gateways. If
+// the fleet had canaries before gatefold restarted, newScope restores the state of the fleet (restoredStage).
 func (g *gateways) newScope(gateway string) *scope {
 	c := newScope(gateway)
 	if fleet, ok := g.restored[gateway]; ok {

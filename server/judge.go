@@ -49,11 +49,11 @@ func (v *verdicts) judgeTouched() {
 	}
 }
 
-// judge decides whether the Gateway of c is programmed. If the status, the reason or the listeners that cannot be
-// bound changed, it stores and logs the new verdict. Otherwise it marks the message as outdated if the Gateway is
-// not programmed. The parameter listeners is true if the Gateway's listeners have just changed. If it is false, a
-// programmed Gateway stays programmed while Envoys have not answered an edit, because the condition Programmed is
-// about listeners.
+// judge decides whether the Gateway of c is programmed. If this is the first verdict, or if the status, the reason
+// or the listeners that cannot be bound changed, judge stores and logs the new verdict. Otherwise it marks the
+// message as outdated if the Gateway is not programmed. The parameter listeners is true if the Gateway's listeners
+// have just changed. If it is false, a programmed Gateway stays programmed while Envoys have not answered an edit,
+// because the condition Programmed is about listeners.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)

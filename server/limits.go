@@ -9,21 +9,20 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 )
 
-// The limits of one client. An Envoy of any size needs far less. If a client exceeds a limit, its stream ends
-// with ResourceExhausted, and the log names the client. There are no flags for these limits, because they grow
-// with the Gateway, like the needs of a real Envoy.
+// The limits of one client. If a client exceeds a limit, its stream ends with ResourceExhausted, and the log names
+// the client. An Envoy needs far less, however large its Gateway is. So there are no flags for these limits.
 const (
 	// maxStrangers bounds the unknown names of a stream. A name is unknown if the client subscribes to it or
-	// reports it as held, and the Gateway does not have it. An Envoy has many unknown names if its Gateway lost
-	// resources while the Envoy was disconnected.
+	// reports it as held, and the Gateway does not have it. A long name counts more than once (delta.Weight). An
+	// Envoy has many unknown names if its Gateway lost resources while the Envoy was disconnected.
 	maxStrangers = 100_000
 	// maxAllStrangers bounds the sum of the unknown names of all streams. The first fewStrangers of each stream
 	// are always allowed, so that one client cannot block the others.
 	maxAllStrangers, fewStrangers = 400_000, 1000
 	// requestRate bounds the requests of a stream per second. The first requestBurst requests do not count, nor
-	// do two for each resource of its Gateway. An answer to a response is free. Every requestNames names in a
-	// request count as one more request. An Envoy that connects sends one request for each type, route table
-	// and secret of its Gateway, and later one for each new one.
+	// do two for each resource of its Gateway. Every requestNames names in a request count as one more request.
+	// If the request answers a response, only its names count. An Envoy that connects sends one request for each
+	// type, route table and secret of its Gateway, and later one for each new route table or secret.
 	requestRate, requestBurst, requestNames = 200, 10_000, 100
 	// maxStreams bounds the streams of one client: of one identity or, without a certificate, of one host. An
 	// Envoy needs one stream. But a fleet of a thousand Envoys can share one identity, or the address of one NAT.
@@ -41,7 +40,7 @@ type clients struct {
 	strangers int            // the sum of usage.strangers over all streams
 }
 
-// usage is how much of the limits of its client one stream uses.
+// usage is how much one stream uses of the limits of its client.
 type usage struct {
 	strangers int       // the number of the stream's unknown names: see maxStrangers
 	spent     float64   // the requests that still count; it falls by requestRate per second
@@ -49,10 +48,10 @@ type usage struct {
 	early     int       // the Weight of the names in the requests that stream.keep keeps
 }
 
-// spend counts a request of a stream, which arrived at the time now, for the limit of requests per second. If
-// answer is true, the request answers a response, and only the names in it count. The parameter resources is the
-// number of resources of the stream's Gateway: the more there are, the more requests are allowed. The error means
-// that the stream sends too many requests.
+// spend counts a request of a stream for the limit of requests per second. The parameter now is the time at which
+// the request arrived. If answer is true, the request answers a response: then the request itself is free, and
+// only the resource names in the request count. The parameter resources is the number of resources of the
+// stream's Gateway. More resources allow more requests. The error means that the stream sends too many requests.
 func (u *usage) spend(request *delta.Request, answer bool, resources int, now time.Time) error {
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
@@ -64,9 +63,10 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers stores the new number of a stream's unknown resource names (now), in the stream's usage (of). It
-// returns an error if the number has grown and exceeds maxStrangers, or if the sum over all streams exceeds
-// maxAllStrangers. A stream with at most fewStrangers unknown names never gets an error.
+// countStrangers stores the parameter now, the new number of a stream's unknown resource names, in the stream's
+// usage (the parameter of). It returns an error if the number has grown, and if in addition the number exceeds
+// maxStrangers or the sum over all streams exceeds maxAllStrangers. A stream with at most fewStrangers unknown
+// names never gets an error.
 func (c *clients) countStrangers(of *usage, now int) error {
 	c.strangers += now - of.strangers
 	grew := now > of.strangers
@@ -82,8 +82,8 @@ func (c *clients) countStrangers(of *usage, now int) error {
 	return nil
 }
 
-// admitStream counts a new stream of a client. If the client already has maxStreams, admitStream returns an error
-// and does not count the stream. The caller has locked the lock of c.
+// admitStream counts a new stream of a client. If the client already has maxStreams streams, admitStream returns
+// an error and does not count the new one. The caller has locked the lock of c.
 func (c *clients) admitStream(client string) error {
 	if c.streams[client] >= maxStreams {
 		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)

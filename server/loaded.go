@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// loaded is the result of loading the folder, for the admin pages (admin.Loaded). It has its own lock, which may
-// be locked while the server's lock is locked, and before the board's lock. With this order, a page can read the
+// loaded is the result of loading the folder, for the admin pages (admin.Loaded). It has its own lock. The locks
+// are locked in this order: the server's lock, this lock, the board's lock. With this order, a page can read the
 // configuration and the statuses of the same moment.
 type loaded struct {
 	folder  admin.Folder // nil if no folder is configured
@@ -153,7 +153,7 @@ func (l *loaded) Generation() uint64 {
 const maxEdits = 50
 
 // edited stores the newest edit of the folder for the admin pages, and drops the oldest one if there are more
-// than maxEdits. If the edit led to a revision, its number is from then on shown as the newest revision.
+// than maxEdits. If the edit led to a revision, the pages show this revision as the newest one from then on.
 func (l *loaded) edited(edit admin.Edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

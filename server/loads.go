@@ -26,7 +26,7 @@ type loadReports struct {
 
 // StreamLoadStats receives the load reports of one Envoy until it disconnects, its stream fails or the server
 // stops. It requests reports only from canaries, and only if Staging.MaxErrors is set. The error is why the
-// stream ends. It is nil if the client ended the stream.
+// stream ends. It is nil if the client closed the stream.
 func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLoadStatsServer) (err error) {
 	defer l.rescue(&err)
 	ctx := reports.Context()
@@ -77,8 +77,8 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 
 // beginReports is called when an Envoy opens a stream for load reports. It counts the stream for the limits and
 // in staging.reporters. Nothing but the request for reports is sent on the stream, so the result has no plan. The
-// error means that the client's identity does not allow the Gateway of its node.cluster, or that a limit is
-// exceeded.
+// error means that node.cluster is too long, that the client's identity does not allow the Gateway of its
+// node.cluster, or that a limit is exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
 		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)

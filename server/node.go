@@ -39,8 +39,9 @@ func envoyVersion(request *delta.Request) string {
 	return fmt.Sprintf("%d.%d.%d", build.GetMajorNumber(), build.GetMinorNumber(), build.GetPatch())
 }
 
-// maxCluster and maxNode bound the texts of a node that are stored, in bytes. maxCluster is for node.cluster,
-// where a longer text is an error. maxNode is for every other text, which cut shortens. Real names are shorter.
+// maxCluster and maxNode are the largest sizes, in bytes, of the texts of a node that are stored. maxCluster is
+// for node.cluster: a longer node.cluster is an error. maxNode is for every other text: the function cut shortens
+// a longer one. Real names are shorter.
 const maxCluster, maxNode = 512, 256
 
 // cut returns a copy of at most maxNode bytes of a text, without invalid UTF-8. A copy does not keep the memory

@@ -17,7 +17,7 @@ type Options struct {
 	// means 127.0.0.1:18000 and 127.0.0.1:19000.
 	XDSAddress, AdminAddress string
 	// XDSInsecure allows XDSAddress to be reachable from other hosts without TLS. Every client that connects can
-	// then read the Gateway's secrets.
+	// then read the secrets of any Gateway.
 	XDSInsecure bool
 	// Profile serves /debug/pprof on the admin address, but only to clients on this host.
 	Profile bool
@@ -33,8 +33,9 @@ type Options struct {
 	// ConnectionTime limits the handshake of an xDS connection, and the time in which a client of the admin
 	// address must send its request. 0 means 10 s.
 	ConnectionTime time.Duration
-	// BarrierWait bounds how long listeners and routes wait for Envoy's answer to their clusters; 0 means 5 s
-	// (docs/design/xds.md).
+	// BarrierWait bounds how long listeners and routes wait for Envoy's answer to their clusters
+	// (docs/design/xds.md). A part of a route table that one Envoy rejected waits as long for the answers of other
+	// Envoys before it is in quarantine. 0 means 5 s.
 	BarrierWait time.Duration
 	// BindRetry is how long a listener waits until it is sent again after Envoy could not bind its address. The
 	// wait doubles with each failure, up to 30 s. 0 means 1 s (docs/design/xds.md).
@@ -88,8 +89,8 @@ type Staging struct {
 	Absence time.Duration
 	// Fleets are the fleets that had canaries before gatefold restarted.
 	Fleets []Fleet
-	// Save, if set, is called for the next start when the fleets with canaries have changed. It gets all of them.
-	// Calls do not overlap.
+	// Save, if set, is called when the fleets with canaries have changed. It gets all of them, to save them for
+	// the next start. Calls do not overlap.
 	Save func([]Fleet)
 	// Problems, if set, is called when the problems of frozen fleets have changed. It gets one problem for each
 	// frozen fleet. Calls do not overlap. Its effect comes back with a later Publish.
@@ -106,8 +107,8 @@ const DefaultAbsence = time.Minute
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for the Envoys of all Gateways.
 	Gateway string `json:"gateway"`
-	// Unpromoted is true if a revision is frozen: a canary rejected it, disconnected or did not answer in time, or
-	// too many requests failed.
+	// Unpromoted is true if a revision is frozen: a canary rejected it, disconnected, or did not answer or report
+	// loads in time, or too many requests failed.
 	Unpromoted bool `json:"unpromoted,omitempty"`
 	// Failed is the reason if too many failed requests froze the revision; zero otherwise.
 	Failed Failure `json:"failed,omitzero"`

@@ -8,9 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// Publish makes result the configuration of every Envoy and of the admin pages. The time it takes depends on the
-// size of the change alone, because it waits for no stream. Before the first call, no stream gets a response, and
-// /readyz is not ready. Calls must not overlap.
+// Publish makes result the configuration of the Envoys and of the admin pages. In a fleet with canaries, only the
+// canaries get it before it is promoted. The time that Publish takes depends on the size of the change alone,
+// because Publish waits for no stream. Before the first call, no stream gets a response, and /readyz is not ready.
+// Calls must not overlap.
 func (s *Server) Publish(result translate.Result) {
 	updates := make([]delta.Update, len(result.Delta))
 	for i, u := range result.Delta {

@@ -17,15 +17,15 @@ import (
 // Each Envoy decides for itself: gatefold stops sending a rejected part of a route table or filter on the
 // stream of that Envoy alone (delta/search.go), and the other Envoys still get the part. If no connected Envoy
 // accepts the part, and all that request the table or filter rejected it or had time to answer, the part is in
-// quarantine. Then the problem is reported at the user's object, and the Gateway is programmed without the
-// part.
+// quarantine. A part that Envoys are only too old for is in quarantine at once. Then the problem is reported at
+// the user's object, and the Gateway is programmed without the part.
 
 // maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000
 
 // quarantine has the parts (xds.Part: routes, hosts, JWT requirements) of route tables and filters that any Envoy
 // rejected or is too old for, and what is known of each part. A part is in quarantine if its suspicion.told is
-// true: no connected Envoy accepts it. quarantine is guarded by lock.
+// true (see quarantines). quarantine is guarded by lock.
 type quarantine struct {
 	*lock
 	verdicts *verdicts
@@ -163,9 +163,9 @@ func (q *quarantine) room(rejected bool) bool {
 	return false
 }
 
-// take records which parts of route tables and filters the Envoy of a stream has newly rejected, and returns
-// them. "Newly" means since the last call for this stream. take also records which parts the Envoy no longer
-// rejects, because the parts changed or the stream ended.
+// take records which parts of route tables and filters the Envoy of a stream newly rejects or is too old for, and
+// returns them. "Newly" means since the last call for this stream. take also records which parts the Envoy no
+// longer rejects, for example because the parts changed or the stream ended.
 func (q *quarantine) take(st *stream) []*delta.RejectedPart {
 	rejected, cleared := st.TakeRejected()
 	if len(rejected)+len(cleared) > 0 && st.old() {

@@ -7,7 +7,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// rejectLog logs what one Envoy rejects. log adds the name of the Envoy to each line.
+// rejectLog logs what one Envoy rejects. The logger in the field log adds the name of the Envoy to each line.
 type rejectLog struct {
 	log     zerolog.Logger
 	version string // the version of Envoy
@@ -15,7 +15,7 @@ type rejectLog struct {
 
 // rejection logs that an Envoy rejected the response r; the parameter request has Envoy's error. The parameter
 // keeps is true if the Envoy still has an earlier version of the resources. The line is a warning. It has level
-// debug if the rejection repeats an earlier one, if r is a test table, which Envoy always rejects (xds.Probe), or
+// debug if the rejection repeats an earlier one, if r has a test table, which Envoy always rejects (xds.Probe), or
 // if an address cannot be bound, because tellBinds logs such addresses.
 func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bool) {
 	event := l.log.Warn()

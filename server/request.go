@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// timely returns the stream's requests that the method keep stored, and removes them from the stream. It returns
-// nil while the stream's Gateway has nothing to serve. Only requests of the state-of-the-world protocol are
+// timely returns the requests that stream.keep has stored, and removes them from the stream. It returns nil
+// while the stream's Gateway has nothing to serve. Only requests of the state-of-the-world protocol are
 // stored, because the version in such a request describes all resources of a type. That version can be compared
 // only when the resources of the Gateway are known.
 func (s session) timely() (requests []*delta.Request) {
@@ -53,9 +53,9 @@ func (s session) subscribe(request *delta.Request) error {
 	return nil
 }
 
-// book executes one step of a request (delta.Step) under the lock. It records which parts of route tables the
-// Envoy rejects, and counts resource names that the Gateway does not have. It returns an error if the client
-// exceeds a limit.
+// book executes one step of a request (delta.Step) under the lock. It records which parts of route tables and
+// filters the Envoy rejects, and counts resource names that the Gateway does not have. It returns an error if the
+// client exceeds a limit.
 func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)

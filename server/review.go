@@ -13,8 +13,8 @@ import (
 const reviewEvery = 20 * time.Millisecond
 
 // run decides which parts of route tables and filters are in quarantine, until ctx ends: after each change, and
-// when the wait for answers of Envoys is over. If the decision changed, it calls q.tell. If q.tell is nil, run
-// returns at once.
+// when the wait for answers of Envoys is over. If the parts in quarantine or their reasons changed, run calls
+// q.tell. If q.tell is nil, run returns at once.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -87,11 +87,16 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 	return set, again
 }
 
-// quarantines decides whether a part of a route table or filter is in quarantine (the result tell). If Envoys are
-// only too old for the part, it is in quarantine at once. Another part is in quarantine after every connected
-// Envoy that requests the table rejected the part, or q.wait has passed. If one Envoy accepts the part, or only
-// canaries rejected it, it is not in quarantine. The result wait is the time until the decision may change. The
-// map asking caches the streams by table.
+// quarantines decides whether a part of a route table or filter is in quarantine (the result tell). The first of
+// these rules that applies decides:
+//   - If rejectedBy is empty, the part is not in quarantine.
+//   - If every Envoy in rejectedBy is too old for the part (known), the part is in quarantine at once.
+//   - If an Envoy accepted the part, it is not in quarantine.
+//   - If the part is in quarantine already, it stays there.
+//   - If only canaries were sent the part (staged), it is not in quarantine.
+//   - The part is in quarantine after every connected Envoy that requests its table rejected it, or after q.wait.
+//
+// The result wait is the time until the decision may change. The map asking caches the streams by table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour
@@ -125,9 +130,9 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// staged reports whether only canaries were sent the part, and all of them in rejectedBy rejected it. Then the
-// part is not put in quarantine: instead, the revision is frozen, which means that it does not go to the other
-// Envoys.
+// staged reports whether all Envoys in rejectedBy are canaries that rejected the part, and only canaries are sent
+// the newest form of the part's table. Then the part is not put in quarantine: instead, the revision is frozen,
+// which means that it does not go to the other Envoys.
 func (of *suspicion) staged() bool {
 	for part, st := range of.rejectedBy {
 		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
@@ -151,8 +156,8 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count passes the flag of.told (the part is in quarantine) to each stream whose Envoy rejected the part. It adds
-// these streams to the parameter streams, and the caller must update their verdicts.
+// count tells each stream whose Envoy rejected the part whether the part is in quarantine (of.told). It adds these
+// streams to the parameter streams, and the caller must update their verdicts.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

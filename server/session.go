@@ -90,8 +90,8 @@ func (s session) handle(request *delta.Request) error {
 	return s.overLimit(st, over)
 }
 
-// tellAnswer counts an Envoy's answer (request) to the response answered in the metrics. If the answer is a
-// rejection, tellAnswer also logs it.
+// tellAnswer counts an Envoy's answer in the metrics. The parameter answered is the response, and request has the
+// answer to it. If the answer is a rejection, tellAnswer also logs it.
 func (s session) tellAnswer(answered *delta.Response, request *delta.Request) {
 	nack := request.GetErrorDetail() != nil
 	s.metrics.Answered(answered, nack)

@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// batch is a set of changed resources that go to the Envoys that are not canaries together. For each resource it
-// has the new entry, or nil if the resource is removed.
+// batch is a set of changed resources that are promoted together: they go to the Envoys that are not canaries at
+// the same time. For each resource it has the new entry, or nil if the resource is removed.
 type batch struct {
 	entries  map[batchKey]*delta.Entry
 	revision uint64 // the revision that the batch completes
@@ -27,7 +27,7 @@ type batch struct {
 type batchKey struct{ gateway, typ, name string }
 
 // soak is a batch of changes that canaries accepted and serve for Staging.Wait, before the changes go to the
-// other Envoys. It counts how many requests to the canaries fail during this time.
+// other Envoys. It counts how many requests that canaries send to clusters fail during this time.
 type soak struct {
 	batch
 	since time.Time
@@ -90,8 +90,8 @@ func watchedOf(changes []change) watched {
 	return out
 }
 
-// put stores what a revision changed about a cluster (by). If there are several causes for one cluster, put keeps
-// one: a route rather than the cluster itself, and of several routes the first by name.
+// put stores the parameter by, which is what a revision changed about a cluster. If there are several causes for
+// one cluster, put keeps one: a route rather than the cluster itself, and of several routes the first by name.
 func (w watched) put(cluster string, by Cause) {
 	if old, known := w[cluster]; !known || by.before(old) {
 		w[cluster] = by
@@ -189,8 +189,8 @@ func sumsOf(e *delta.Entry) map[[sha256.Size]byte]bool {
 	return sums
 }
 
-// Requests counts requests that ended. All counts all requests, and Failed counts the requests that failed with
-// 5xx.
+// Requests counts requests that ended. The field All counts all of them, and Failed counts the requests that
+// failed with 5xx.
 type Requests struct {
 	All    uint64 `json:"all"`
 	Failed uint64 `json:"failed"`

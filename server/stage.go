@@ -15,7 +15,7 @@ import (
 
 // A fleet is the Envoys of one scope: the Envoys of a Gateway, or the Envoys that serve all Gateways. If an
 // Envoy of the fleet is a canary (envoy.StageKey), a new revision goes to the canaries first: their target is
-// the newest, that of the scope. The other Envoys have another target. staging (stagingjudge.go) promotes a
+// that of the scope, which is the newest. The other Envoys have another target. staging (stagingjudge.go) promotes a
 // revision to that target after the canaries accepted the revision. Both targets share every resource.
 // docs/design/xds.md has the reasons.
 
@@ -32,8 +32,8 @@ type stage struct {
 	// and serve for a while before the promotion; nil if there are none.
 	pending batch
 	soaking *soak
-	// left has the canaries, by node.id, that disconnected before they accepted pending. The value is true if a
-	// newer revision was published since.
+	// left has the canaries, by node.id, that disconnected before they accepted the changes in pending. The value
+	// is true if a newer revision was published since.
 	left map[string]bool
 	// lasting is true if a revision was frozen when gatefold stopped, and canaries have not accepted any revision
 	// since.
@@ -46,9 +46,9 @@ type stage struct {
 	// since is when the oldest change that is not promoted was published, or the time of the last promotion if
 	// that is later. Canaries have answerTime from then on.
 	since time.Time
-	// failed is the reason if too many failed requests keep pending from being promoted; nil otherwise.
+	// failed is the reason why pending is not promoted, if too many requests failed; nil otherwise.
 	failed *Failure
-	// revision is what the Envoys that are not canaries have while something is not promoted.
+	// revision is the revision that the Envoys other than canaries have, while a newer one is not promoted.
 	revision uint64
 	verdict  stageVerdict
 }
@@ -58,7 +58,7 @@ type stage struct {
 type stageVerdict struct {
 	state stageState
 	// problem says why the revision is frozen, and hint what to do. field is the field of the object from which
-	// the rejected resource is made; zero if the reason is another.
+	// the resource is made that was rejected or that made requests fail; without an object if none is known.
 	problem, hint string
 	field         manifest.Field
 	gateway       string // the Gateway at which the problem is reported if field is zero; "" if none is known
@@ -70,9 +70,9 @@ type stageState string
 // The states of a fleet with canaries.
 const (
 	delivered stageState = "delivered" // all Envoys get the newest revision
-	judging   stageState = "judging"   // canaries have not answered yet
+	judging   stageState = "judging"   // canaries have not answered yet, or none is connected
 	soaks     stageState = "soaking"   // canaries accepted the revision, and serve it before it is promoted
-	frozen    stageState = "frozen"    // the revision is not promoted until a person fixes or promotes it
+	frozen    stageState = "frozen"    // not promoted until canaries accept it or a newer one, or a user promotes it
 )
 
 // frozenCode is the code of the problem that a revision is frozen.
@@ -96,9 +96,9 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put records a change of one resource that canaries get: it adds the update to s.pending. If the update only
-// restores the form that canaries accepted last, or else the form of the promoted target, the resource is removed
-// from s.pending. If s.promoted is nil, put does nothing.
+// put records a change of one resource that canaries get: it adds the update to s.pending. The resource may have
+// the same form in s.soaking or, if s.soaking does not have the resource, in the promoted target. Then nothing is
+// pending: put removes the resource from s.pending. If s.promoted is nil, put does nothing.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return
@@ -117,9 +117,9 @@ func (s *stage) put(u delta.Update) {
 	s.pending.entries[key] = u.Entry
 }
 
-// published is called after put was called for all updates of a revision. The number of the revision is served +
-// 1. The parameter waited is false if no older revision was waiting to be promoted. Then the other Envoys have
-// the revision served, and the time for canaries to answer begins now.
+// published is called after put was called for all updates of a new revision. The parameter served is the number
+// of the revision before it. The parameter waited is false if no older revision was waiting to be promoted. Then
+// the other Envoys have the revision with the number served, and the time for canaries to answer begins now.
 func (s *stage) published(served uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = served
@@ -219,8 +219,8 @@ func (s *stage) awaited() string {
 }
 
 // asProblem returns the problem that the newest revision of a fleet is frozen. The problem is about the object of
-// v.field. If v.field is zero, the problem is about the Gateway v.gateway. If that is "" too, the problem has no
-// object.
+// v.field. If v.field has no object, the problem is about the Gateway v.gateway. If v.gateway is "" too, the
+// problem has no object.
 func (v stageVerdict) asProblem() manifest.Problem {
 	p := manifest.Problem{Code: frozenCode, Severity: manifest.Error, Message: v.problem, Hint: v.hint, Object: v.field.Object, Field: v.field.Path}
 	if namespace, name, ok := strings.Cut(v.gateway, "/"); ok && p.Object.IsZero() {

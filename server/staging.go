@@ -119,7 +119,7 @@ func (s *staging) settle(c *scope) {
 }
 
 // set stores the new state of the fleet c. If the state or its problem changed, set also records that the verdict
-// on the fleet's Gateway must be computed again. If the new state is frozen, set logs an ALARM.
+// on the fleet's Gateway must be computed again, and logs an ALARM if the new state is frozen.
 func (s *staging) set(c *scope, now stageVerdict) {
 	before := c.stage.verdict
 	c.stage.verdict = now

@@ -16,8 +16,8 @@ const answerTime = time.Minute
 // are more, the hashes are dropped, to save memory.
 const maxSums = 16
 
-// run judges the answers of canaries in all fleets and calls report, until ctx ends: after each change, and when
-// a wait is over.
+// run judges the answers of canaries in all fleets and calls report, until ctx ends: after each change, when a
+// wait is over, and when awaitReport requests it.
 func (s *staging) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -136,11 +136,13 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	return min(again, wait), unread, false
 }
 
-// opinion returns what the connected canaries say about the pending changes. The state is frozen if a canary
-// rejected them or disconnected, if a change that failed before is still there, or if a canary has not answered
-// within answerTime. The state is soaks if all canaries accepted the changes and report loads as
-// Staging.MaxErrors needs, and judging otherwise. The result again is the time until the state may change. If
-// unread is not empty, the state is not certain yet.
+// opinion returns what the connected canaries say about the pending changes. The state is
+//   - frozen, if a canary rejected the changes or disconnected before it accepted them, or if a change that failed
+//     before is still there;
+//   - soaks, if all canaries accepted the changes, and all report loads if Staging.MaxErrors needs that;
+//   - judging otherwise, but frozen after answerTime.
+//
+// The result again is the time until the state may change. If unread is not empty, the state is not certain yet.
 func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""

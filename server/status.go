@@ -103,8 +103,8 @@ func (st *stream) closedParts(gateway string) string {
 }
 
 // refusals returns a text for each resource of a Gateway that this Envoy rejected, and for each rejected part of
-// a route table or filter. If a listener is rejected because its address cannot be bound, the text is added to
-// the parameter unbound instead.
+// a route table or filter that is not in quarantine. If a listener is rejected because its address cannot be
+// bound, its text is added to the parameter unbound instead.
 func (st *stream) refusals(gateway string, unbound unbound) []string {
 	var said []string
 	for r := range st.Rejections() {
@@ -168,7 +168,9 @@ type standing struct {
 	waits bool
 }
 
-// standing returns the status, reason and unbound listeners of a Gateway, from its counts.
+// standing returns the status, the reason and the unbound listeners of a Gateway, from its counts. The listeners
+// are left out if the reason is Invalid, if no Envoy is connected, or if the Gateway's own Envoy does not run
+// (see absent).
 func (v *verdicts) standing(c *scope) standing {
 	t, connected := &c.tally, len(c.streams)+len(v.union.streams) > 0
 	pending := standing{status: metav1.ConditionFalse, reason: string(gwv1.GatewayReasonPending), waits: connected}
@@ -211,8 +213,7 @@ func consequence(part *delta.RejectedPart) string {
 }
 
 // refusedRoutes returns a text for each part of a Gateway's route tables and filters that this Envoy rejected,
-// sorted. It leaves out parts that are in quarantine (no connected Envoy accepts them), because they are reported
-// at the user's object.
+// sorted. It leaves out parts that are in quarantine, because they are reported at the user's object.
 func (st *stream) refusedRoutes(gateway string) []string {
 	var texts []string
 	for part := range st.RejectedParts() {

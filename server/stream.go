@@ -135,9 +135,9 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// markChanges marks the resources that put changed since the last call of markChanges, so that the streams send
-// them. While a fleet has canaries and c.stage.promoted is set, only the streams of canaries send them. The other
-// Envoys get a revision when it is promoted (see release).
+// markChanges marks the resources that scope.put has changed since the last call of markChanges, so that the
+// streams send them. While a fleet has canaries and c.stage.promoted is set, only the streams of canaries send
+// them. The other Envoys get a revision when it is promoted (see release).
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {
@@ -181,7 +181,7 @@ type objection struct {
 	unbound []string // the listeners that the Envoy could not bind
 }
 
-// count adds an objection to the tally if by is 1, and subtracts it if by is -1.
+// count adds an objection to the tally if the parameter by is 1, and subtracts it if by is -1.
 func (t *tally) count(o objection, by int) {
 	if o.some {
 		t.refusing += by

@@ -11,8 +11,8 @@ import (
 // answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
 // changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack is called after the number of route tables of the Gateway c that the stream does not request changed. The
-// parameter more is the difference; it is negative if the stream now requests more tables.
+// lack changes the stored number of route tables of the Gateway c that the stream does not request. The parameter
+// more is added to that number; it is negative if the stream now requests more tables.
 func (v *verdicts) lack(st *stream, c *scope, more int) {
 	before := st.lacks[c]
 	now := before + more
@@ -42,9 +42,9 @@ func (v *verdicts) recount(st *stream) {
 	}
 }
 
-// retable is called after the Gateway of c got a route table (by is 1) or lost it (by is -1). For each stream
-// that serves the Gateway and does not request this table, it adds by to the number of tables that the stream
-// does not request.
+// retable is called after the Gateway of c got a route table (the parameter by is 1) or lost one (by is -1). For
+// each stream that serves the Gateway and does not request this table, retable adds 1 or -1 to the number of tables
+// that the stream does not request.
 func (v *verdicts) retable(c *scope, table string, by int) {
 	for _, streams := range []map[*stream]struct{}{c.streams, v.union.streams} {
 		for st := range streams {
@@ -55,7 +55,7 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 	}
 }
 
-// object updates the counts of what the Envoy of the stream rejects (see objection). It returns early if neither
+// object updates the counts of what the Envoy of the stream rejects (see objection). It does nothing if neither
 // the rejections nor the resources changed since the last call.
 func (v *verdicts) object(st *stream) {
 	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {

@@ -69,8 +69,8 @@ func (v *verdicts) outdate(gateway string) {
 	v.board.Outdate(gateway)
 }
 
-// outdateOpen records that the messages of all Gateways that are not programmed may be wrong. It takes the same
-// time however many these Gateways are.
+// outdateOpen records that the messages of all Gateways that are not programmed may be wrong. Its cost does not
+// depend on the number of these Gateways.
 func (v *verdicts) outdateOpen() {
 	if v.openOutdated = len(v.open) > 0; v.openOutdated {
 		v.board.OutdateAny()
@@ -99,9 +99,9 @@ func (v *verdicts) absent(gateway string) string {
 	return state.Message
 }
 
-// restate is called after something changed that messages say of the Envoys of the scope c. It records that the
-// message of the Gateway of c must be made again before it is shown. If c is the scope of all Gateways, this
-// applies to the messages of all Gateways.
+// restate is called after a change of the Envoys of the scope c that messages report. It records that the message
+// of the Gateway of c must be made again before it is shown. If c is the scope of all Gateways, this applies to
+// the messages of all Gateways.
 func (v *verdicts) restate(c *scope) {
 	if c != v.union {
 		v.outdate(c.name)

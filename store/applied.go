@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called. In the result, Object
-// is nil if no version was served. Since is the time from which that version is served because a newer version
-// in the folder cannot be used; it is zero if there was no newer version.
+// Former returns the version of an object that was served when Applied was last called. In the result, the field
+// Object is nil if no version was served. The field Since is the time from which that version is served because
+// the folder's newer version cannot be used. Since is zero if the folder had no newer version.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld

@@ -50,7 +50,7 @@ func blame(text []byte, err error) int {
 
 // within returns the offset of the mistake, which is between the offsets begin and end of one line. The parser
 // rejects text[:end] for b.reason. It accepts text[:begin], or rejects it for another reason. The result is the
-// offset of a whole character.
+// offset at which a character begins.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {
@@ -87,7 +87,8 @@ func (b *blamer) rejects(n int) bool {
 	return err != nil && reasonOf(err) == b.reason
 }
 
-// slowReader returns one byte at a time, so that the parser reads no further than necessary.
+// slowReader is an io.Reader that returns a text one byte at a time, so that the parser reads no further than
+// necessary.
 type slowReader struct{ rest []byte }
 
 // Read reads the next byte. It returns 0 and io.EOF at the end of the text.
@@ -116,7 +117,7 @@ func lineIn(err error) int {
 }
 
 // lineStart returns the offset at which a line begins. Lines count from 1. If the text has fewer lines, it
-// returns the offset of the last one.
+// returns the offset at which the last line begins.
 func lineStart(text []byte, line int) int {
 	start := 0
 	for ; line > 1; line-- {

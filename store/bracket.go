@@ -30,8 +30,8 @@ func (m *mistake) unclosedFlow() {
 	m.unclosed(open)
 }
 
-// noValue sets the message and hint for a missing value. If a bracket before the mistake is never closed, or
-// another kind of bracket closes it, the message is about that bracket.
+// noValue sets the message and hint for a missing value. If the innermost open bracket at the mistake is never
+// closed, or another kind of bracket closes it, the message is about that bracket.
 func (m *mistake) noValue() {
 	open, found := openBracket(m.text[:min(m.at+1, len(m.text))]) // the bracket may be the last character
 	if found && (bytes.IndexByte(m.text[m.at:], open.closer()) < 0 || strings.IndexByte("]}", m.next()) >= 0 && m.next() != open.closer()) {

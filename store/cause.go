@@ -60,9 +60,9 @@ func causesOf(problems []manifest.Problem) causes {
 }
 
 // of returns the error because of which an object is stale, which means that its last valid version is served.
-// path is the object's file. It prefers an error about the object itself. The second choice is an error that
-// names no object, such as a syntax error, and the third is the first error of the file. The result is zero if
-// the file has no error.
+// The parameter path is the object's file. The result is an error about the object itself, if the file has one.
+// The second choice is an error that names no object, such as a syntax error. The third choice is the first
+// error of the file. The result is zero if the file has no error.
 func (c causes) of(path string, key manifest.Key) manifest.Problem {
 	for _, at := range []cause{{path, key}, {path: path}} {
 		if p := c.own[at]; p.Code != "" {

@@ -93,9 +93,9 @@ func plainText(canonical []byte) bool {
 }
 
 // isPlain reports whether the document is one valid object without problems, so that the saved state can have a
-// Checked in place of the document. It returns false for a Secret, for an object with duplicate listeners, for
-// an object whose text is saved without its document (partial), and for a creationTimestamp with nanoseconds.
-// The caller must also check plainText.
+// Checked in place of the document. It returns false for a Secret, for an object with duplicate listeners, and
+// for a creationTimestamp with nanoseconds. It also returns false for an object with a partial: an item of a
+// list, or an object whose document must not be saved. The caller must also check plainText.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

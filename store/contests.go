@@ -35,8 +35,8 @@ func (s *problemLists) contests() []manifest.Problem {
 	return all
 }
 
-// contest returns the problem of the definition d, which is not served because winner is. It is a warning if
-// the two have the same content, otherwise an error.
+// contest returns the problem of the definition d. The definition winner of the same object is served in its
+// place. The problem is a warning if the two definitions have the same content, otherwise an error.
 func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{

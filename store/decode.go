@@ -68,7 +68,7 @@ type decoder struct {
 	depth    int
 	expanded int                 // values decoded inside aliases
 	active   map[*yaml.Node]bool // anchors whose aliases are being decoded
-	stopped  bool                // a limit was exceeded: nothing more is decoded
+	stopped  bool                // stop was called: nothing more is decoded
 	loose    bool                // the mode of readLoosely
 }
 
@@ -82,15 +82,16 @@ func decodeYAML(root *yaml.Node) (any, []finding) {
 	return value, d.problems
 }
 
-// readLoosely returns the value of a document's root, in which mistakes are ignored. A scalar is its text, even
-// if YAML would read a number or boolean; only null is nil. A value beyond a limit is nil.
+// readLoosely returns the value of a document's root, and ignores mistakes. A scalar becomes its text, even if
+// YAML would read a number or boolean, and null becomes nil. Only a scalar with the tag !!binary is decoded. A
+// value beyond a limit is nil.
 func readLoosely(root *yaml.Node) any {
 	d := decoder{active: map[*yaml.Node]bool{}, loose: true}
 	return d.value(root)
 }
 
-// report adds a mistake at the node. It does nothing after a limit was exceeded, or if there are maxMistakes
-// already.
+// report adds a mistake at the node. It does nothing if the decoding was stopped (stop), or if there are
+// maxMistakes already.
 func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	if d.stopped || len(d.problems) == maxMistakes {
 		return
@@ -101,13 +102,15 @@ func (d *decoder) report(n *yaml.Node, code, message, hint string) {
 	}})
 }
 
-// stop reports an exceeded limit. It stops the decoding, except in the mode of readLoosely.
+// stop reports a mistake after which the decoding must end: an exceeded limit, or an alias in its own anchor. It
+// stops the decoding, except in the mode of readLoosely.
 func (d *decoder) stop(n *yaml.Node, code, message, hint string) {
 	d.report(n, code, message, hint)
 	d.stopped = !d.loose
 }
 
-// value returns the value of a node. It returns nil if a limit was exceeded, or if the node is invalid.
+// value returns the value of a node. It returns nil if the node is invalid or beyond a limit, or if the decoding
+// was stopped (stop).
 func (d *decoder) value(n *yaml.Node) any {
 	if !d.count(n) {
 		return nil
@@ -124,8 +127,8 @@ func (d *decoder) value(n *yaml.Node) any {
 // lessDeep is the hint of problems with the code TooDeep.
 const lessDeep = "look for brackets that are not closed; no kind's fields lie so deep"
 
-// count reports whether a value may be decoded. It returns false after a limit was exceeded. Inside an alias,
-// it also counts the value. After maxAliasNodes such values it reports a mistake and returns false.
+// count reports whether a value may be decoded. It returns false if the decoding was stopped (stop). Inside an
+// alias, it also counts the value. After maxAliasNodes such values it reports a mistake and returns false.
 func (d *decoder) count(n *yaml.Node) bool {
 	if len(d.active) == 0 {
 		return !d.stopped
@@ -156,9 +159,9 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias returns the result of the function then for the node to which the alias n refers. If that node contains
-// n, alias reports a mistake and returns nil without calling the function. It also returns nil without calling
-// the function if a limit is exceeded.
+// alias calls the parameter then, a function, with the node to which the alias n refers, and returns the result.
+// If that node contains n, alias reports a mistake and returns nil without calling the function. It also returns
+// nil without calling the function if a limit is exceeded.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -183,10 +186,10 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping adds the keys and values of the mapping n to object. If n is merged into another mapping with <<,
-// object already has keys. A key that is written in a mapping and also merged into it has the later of the two
-// values, as in sigs.k8s.io/yaml. mapping reports duplicate and invalid keys. A duplicate key gets another name
-// (see repeated), and an invalid key is left out.
+// mapping adds the keys and values of the mapping n to the parameter object. If n is merged into another mapping
+// with <<, object already has keys. A key that is written in a mapping and also merged into it has the later of
+// the two values, as in sigs.k8s.io/yaml. mapping reports duplicate and invalid keys. A duplicate key gets
+// another name (see repeated), and an invalid key is left out.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {
@@ -214,8 +217,8 @@ func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	}
 }
 
-// merge adds to object the keys of n, the value of a << key: a mapping, or a list of mappings. In a list, the
-// first mapping has precedence. merge reports a mistake for any other value.
+// merge adds the keys of n to the parameter object. The node n is the value of a << key: a mapping, or a list of
+// mappings. In a list, the first mapping has precedence. merge reports a mistake for any other value.
 func (d *decoder) merge(n *yaml.Node, object map[string]any) {
 	into := func(m *yaml.Node) any {
 		if m.Kind == yaml.MappingNode {
@@ -253,7 +256,7 @@ func hasMerge(n *yaml.Node) bool {
 	return false
 }
 
-// duplicate reports that the key at n.Content[at], with the given name, is also earlier in n.
+// duplicate reports a duplicate key: the key at n.Content[at] has the given name, and so has an earlier key of n.
 func (d *decoder) duplicate(n *yaml.Node, at int, name string) {
 	if d.stopped || len(d.problems) == maxMistakes {
 		return

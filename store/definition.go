@@ -65,7 +65,8 @@ func (d *document) value() any {
 }
 
 // saved returns the text from which a Store reads the object again after a restart (Saved.Text). This is the
-// text of the document if the document may be saved, otherwise the text of the object alone.
+// text of the document. For an item of a list, or if the document must not be saved, it is the text of the
+// object alone.
 func (d *definition) saved() []byte {
 	if alone := d.alone(); alone != nil {
 		return alone

@@ -122,7 +122,7 @@ func (d *documentReader) decode() (value any, ok bool) {
 }
 
 // fail adds an error that already has its line and column, and marks the document as broken. It also sets the
-// error's excerpt, unless the text may be that of a Secret, or is in UTF-16 or binary.
+// error's excerpt, unless the text may have secret content (secretive), or is in UTF-16 or binary.
 func (d *documentReader) fail(p finding) {
 	p.Severity = manifest.Error
 	if _, unfit := unfitFile(d.text); !unfit && !secretive(d.text) {
@@ -139,8 +139,8 @@ func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt is report with one more parameter: place is the function that finds the line and column of p.Field,
-// find or findKey. If there are maxProblems problems already, it only increases d.unlisted.
+// reportAt is report with one more parameter: the parameter place is the function that finds the line and column
+// of p.Field. It is find or findKey.
 func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
@@ -197,7 +197,8 @@ func (d *documentReader) document(value any) {
 	}
 }
 
-// object reads the object at the path at. If reading it panics, only this object is invalid.
+// object reads an object. The parameter at is the object's path in the document. If the reading panics, only
+// this object is invalid.
 func (d *documentReader) object(at fieldPath, object map[string]any) {
 	defer func() {
 		if recover() != nil {
@@ -207,10 +208,10 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
-// readObject validates the object at the path at. A valid object becomes an item of the result, and any other a
-// rejectedObject. An object whose only mistake is duplicate listeners (see twinRules) also becomes an item. If
-// the kind is missing or wrong, readObject only records the policies in the object, whose targets must answer
-// an error.
+// readObject validates an object. The parameter at is the object's path in the document. A valid object becomes
+// an item of the result; so does an object whose only mistake is duplicate listeners (see twinRules). Any other
+// object becomes a rejectedObject. If the kind is missing or wrong, readObject only records the policies in the
+// object, whose targets must answer an error. An object of another program's kind becomes foreign.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
@@ -260,8 +261,9 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	d.items = append(d.items, item{d.sharer.object(typed), d.nameAt(at), twins, part})
 }
 
-// nameAt returns the place (line and column) of the name of the object at the path at. If the object has no
-// name, it returns the place of metadata, or of the object if metadata is missing too.
+// nameAt returns the place (line and column) of an object's name. The parameter at is the object's path in the
+// document. If the object has no name, nameAt returns the place of metadata, or of the object if metadata is
+// missing too.
 func (d *documentReader) nameAt(at fieldPath) place {
 	return find(d.root, slices.Concat(at, parsePath("metadata.name")))
 }
@@ -324,8 +326,8 @@ func missingField(field string, object map[string]any) manifest.Problem {
 	return p
 }
 
-// settleNamespace sets the namespace "default" if the object has none. If the kind is cluster-scoped, it
-// removes the namespace and reports a warning.
+// settleNamespace sets the namespace "default" if an object of a namespaced kind has none. If an object of a
+// cluster-scoped kind has a namespace, it removes the namespace and reports a warning.
 func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k *kind) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
@@ -362,8 +364,9 @@ func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byt
 }
 
 // alone returns the text of a validated object for the saved state, if the document itself must not be saved.
-// This is so for a list. Without Options.SaveSecrets, it is also so for a document that may contain a Secret or
-// users, even in a comment. For any other document, or if nothing is saved, alone returns nil.
+// That is the case for an item of a list. Without Options.SaveSecrets, it is also the case for a document that
+// may contain a Secret or users, even in a comment. For any other document, or if nothing is saved, alone
+// returns nil.
 func (d *documentReader) alone(at fieldPath, object map[string]any) []byte {
 	if !d.save || len(at) == 0 && (d.secrets || !secretive(d.text)) {
 		return nil

@@ -11,10 +11,12 @@ const (
 )
 
 // freezeForPolicies returns true and a problem if a Tree must not be applied because its path policies are not
-// known. In the first case, nothing is served yet, and a file that may have Namespaces of cluster paths cannot
-// be read. In the second case, there is no such file and the Tree has objects, but cluster paths define no
-// Namespace, and AllowEmpty was not called. next has the counts of the Tree. Without path policies, the result
-// is that of freezeForFlag.
+// known. There are two such cases:
+//   - Nothing is served yet (servesNothing), and a file that may have Namespaces of cluster paths cannot be read.
+//   - There is no such file, and cluster paths define no Namespace, but the Tree has objects, and AllowEmpty was
+//     not called.
+//
+// The parameter next has the counts of the Tree. Without path policies, the result is that of freezeForFlag.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)
@@ -37,8 +39,9 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 }
 
 // freezeForFlag returns true and a problem if the flag --cluster-paths seems to be forgotten. That is so if the
-// Tree has a Namespace with the annotation for paths, and gatefold serves nothing yet or already serves this
-// Namespace with that annotation. Otherwise it returns false. next has the counts of the Tree.
+// Tree has a Namespace with the annotation for paths, and gatefold serves nothing yet (servesNothing) or already
+// serves this Namespace with that annotation. Otherwise it returns false. The parameter next has the counts of
+// the Tree.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false

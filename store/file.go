@@ -256,8 +256,8 @@ func fileProblems(flawed map[string]*file) []manifest.Problem {
 	return append(all, foreign...)
 }
 
-// parallel calls work with 0 to n-1 on all cores, and returns after all calls. If a call panics, parallel
-// panics with the same value.
+// parallel calls the function work with 0 to n-1 on all cores, and returns after all calls. If a call panics,
+// parallel panics with the same value.
 func parallel(n int, work func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers < 2 {

@@ -26,9 +26,9 @@ type Ignored struct {
 type foreign struct {
 	kind  apischema.GroupKind
 	place place
-	// opens says which targets are served without the object, such as "HTTPRoute shop/cart is served without
-	// it", if the object is a policy of another program. unserved is the record of this policy. They are "" and
-	// nil for other objects (openedBy).
+	// If the object is a policy of another program, opens says which targets are served without it, such as
+	// "HTTPRoute shop/cart is served without it", and unserved is the record of the policy. opens is "" and
+	// unserved is nil for other objects, and for a policy without targets of the kinds in foreignTargets.
 	opens    string
 	unserved *manifest.Unserved
 }
@@ -52,7 +52,7 @@ type sight struct {
 	place place
 	count int
 	opens string // the first foreign.opens of the kind that is not ""
-	// unserved has the policies of this kind that have a target of a kind that gatefold serves.
+	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
 }
 
@@ -63,10 +63,10 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds counts the documents of kinds that gatefold does not use. Most kinds are in the result ignored,
-// with their number. A kind has a warning in problems instead if it is in remedies, or if an object of the kind
-// is a policy for an object that gatefold serves. The warning is at the first object of the kind. Settings
-// files do not count.
+// foreignKinds counts the documents of kinds that gatefold does not use, in the files of flawed. Most kinds are
+// in the result ignored, with their number. A kind has a warning in problems instead if it is in remedies, or if
+// an object of the kind is a policy with a target of one of the kinds in foreignTargets. The warning is at the
+// first object of the kind. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
@@ -148,7 +148,8 @@ func isForeign(object map[string]any) bool {
 }
 
 // looksLikeHead reports whether a field is probably meant as apiVersion or kind: its key is similar to
-// apiVersion, or its key is similar to kind and its value is similar to a known kind.
+// apiVersion, or its key is similar to kind and its value is similar to a known kind. The result is false if the
+// value is not a text.
 func looksLikeHead(key string, value any) bool {
 	text, isText := value.(string)
 	if len(key) > 2*len("apiVersion") || !isText {
@@ -175,7 +176,8 @@ func misspeltHead(object map[string]any) string {
 	return ""
 }
 
-// ownField reports whether a field of this name exists only in kinds that gatefold reads.
+// ownField reports whether a field of this name shows that an object is meant for gatefold, even if the object
+// has no kind.
 func ownField(key string) bool {
 	switch key {
 	case "parentRefs", "parentRef", "targetRefs", "targetSelectors", "backendRefs", "gatewayClassName":

@@ -16,9 +16,10 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an invalid object without a served version. Its status shows the mistakes. The targets of an
-// invalid policy answer an error. If an invalid Namespace may limit hostnames, its namespace may serve no
-// hostname (see mayRestrict). Objects of other kinds have no effect on traffic. An Invalid is immutable.
+// Invalid is an invalid object without a served version. A valid object that gatefold cannot apply also counts
+// as invalid (Withhold). The object's status shows the mistakes. The targets of an invalid policy answer an
+// error. If an invalid Namespace may limit hostnames, its namespace may serve no hostname (see mayRestrict).
+// Invalid objects of other kinds have no effect on traffic. An Invalid is immutable.
 type Invalid struct {
 	Key manifest.Key
 	// Nameless is true if metadata.name is missing or is not a valid name. Such an object has no status.
@@ -69,7 +70,8 @@ func (i *Invalid) Message() string {
 	return i.Mistakes[0].String()
 }
 
-// The limits on the lists and texts in an Invalid. The Gateway API limits the lists in the same way.
+// The limits on the lists and texts in an Invalid. The Gateway API has the same limits for references and
+// listeners.
 const (
 	maxInvalidRefs      = 32
 	maxInvalidListeners = 64
@@ -78,8 +80,8 @@ const (
 )
 
 // newInvalid returns the Invalid of an object, with findings as its mistakes. It returns nil if the object has
-// no valid name or namespace. It also returns nil if the object has neither a status that could show the
-// mistakes (readSpec) nor an effect on traffic (mayRestrict).
+// no valid name, or has an invalid namespace. It also returns nil if the object has neither a status that could
+// show the mistakes (readSpec) nor an effect on traffic (mayRestrict).
 func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
@@ -264,9 +266,9 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 	return "", written
 }
 
-// withTargets returns a copy of i that also has the targets of the Invalids in others, each target once. These
-// are from further definitions of the same policy. In the copy, Lost is true if it is true in any of the
-// Invalids.
+// withTargets returns a copy of i that also has the targets of the Invalids in the parameter others, each target
+// once. The Invalids in others are from further definitions of the same policy. In the copy, Lost is true if
+// Lost is true in i or in one of the others.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {

@@ -26,8 +26,8 @@ func (s *serving) keeps(before served) bool {
 
 // keepMoved keeps the last valid version of an object served if another file has an invalid definition of the
 // object, as after a move. It returns false, and keeps nothing, if no file has such a definition, or if path
-// policies do not let that file define the object. If that file has another source (manifest.Source), the
-// object gets the new source, and is added to change.Set.
+// policies do not let that file define the object. If that file has another source (manifest.Source) than the
+// object, the object gets the source of that file, and is added to change.Set.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {
@@ -45,8 +45,8 @@ func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, chan
 }
 
 // keep records that the object of a key is stale: its last valid version, the parameter before, stays served.
-// path is the file that should define the object, and is broken or has an invalid definition. The parameter now
-// is the time from which the object is stale, unless it was stale before.
+// The parameter path is the file that should define the object, and has no valid definition of it. The parameter
+// now is the time from which the object is stale, unless it was stale before.
 func (s *serving) keep(key manifest.Key, before served, path string, now time.Time) {
 	after := before
 	switch {

@@ -14,7 +14,8 @@ type KindName struct {
 
 // FindKind returns the kind that a user's word names. The word is a name, plural or short name in any case,
 // with or without ".GROUP" (httproute, HTTPRoutes, svc, gateways.gateway.networking.k8s.io). kubectl accepts
-// the same words. For an unknown word ok is false, and like is the most similar kind, or "".
+// the same words. For an unknown word, ok is false, and the result like is the name of the most similar kind, or
+// "" if no kind is similar.
 func FindKind(word string) (found KindName, like string, ok bool) {
 	name, group, grouped := strings.Cut(strings.ToLower(word), ".")
 	var all []string

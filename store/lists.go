@@ -34,8 +34,8 @@ func (d *documentReader) element(i int) {
 // kindList is the kind of a list of any objects.
 const kindList = "List"
 
-// wrongList returns the problem of a List with a misspelt kind or without items. wrong is false if the object
-// is no List. The caller has excluded valid Lists.
+// wrongList returns the problem of a List without a list of items, or of a List whose kind is not in the right
+// case, such as list. wrong is false if the object is no List. The caller has excluded valid Lists.
 func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	name, _ := object["kind"].(string)
 	if !strings.EqualFold(name, kindList) {

@@ -16,8 +16,8 @@ type spot struct {
 
 // Locate returns the problems sorted, each with its file, line, column and excerpt.
 //
-// It adds no place if the object is not served, and only the file if the object is stale. If a problem has a
-// Cause, the message also names the place of the Cause.
+// It adds no place if the problem has a file already, or if the object is not served. It adds only the file if
+// the object is stale. If a problem has a Cause, the message also names the place of the Cause.
 //
 // Locate caches its result: for the same problems (SameProblems) it returns the same slice until a place
 // changes. The caller must change neither the argument nor the result.
@@ -99,7 +99,8 @@ func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 }
 
 // placeOf returns the file and line of a field as a suffix for messages, such as " (shop.yaml:12)". For a stale
-// object it returns only the file. It returns "" if the object is in no file.
+// object it returns only the file. For an invalid object without a served version, the line is that of the
+// object's name. placeOf returns "" if the object is in no file.
 func (s *problemLists) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {

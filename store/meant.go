@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// valuesOf returns the values of the field name in a user's mapping. The value under the correct key comes
-// first, then the values under misspelt and duplicate keys (see means). Null values are left out.
+// valuesOf returns the values of a field in a user's mapping. The parameter name is the name of the field. The
+// value under the correct key comes first, then the values under misspelt and duplicate keys (see means). Null
+// values are left out.
 func valuesOf(fields map[string]any, name string) (values []any) {
 	if fields[name] != nil {
 		values = append(values, fields[name])
@@ -29,9 +30,9 @@ func valuesOf(fields map[string]any, name string) (values []any) {
 	return values
 }
 
-// means reports whether a key in a user's text probably stands for the field name. It returns true if the two
-// are equal in any case, if the key is a misspelling of the name, or if it is a duplicate that decoder renamed
-// (see repeated).
+// means reports whether a key in a user's text probably stands for the field with the given name. It returns
+// true if the key is equal to the name, ignoring case, or if the key is a misspelling of the name. For a
+// duplicate key that decoder renamed (see repeated), the key before the renaming counts.
 func means(key, name string) bool {
 	key, _, _ = strings.Cut(key, repeated)
 	if key == name || strings.EqualFold(key, name) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unnamed is the name that harmlessName returns for "". Every name that it returns for an invalid name begins
-// with unnamed.
+// unnamed is the name that harmlessName returns for "". Every name that harmlessName returns for an invalid name
+// begins with unnamed. No valid name does.
 const unnamed = "_"
 
 // nameAfter sets the name of a policy that has no readable name. The new name is made from the path of the

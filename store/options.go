@@ -13,8 +13,9 @@ type Options struct {
 	// Save makes the Store record which objects changed, so that Unsaved returns them. SaveSecrets includes the
 	// content of Secrets, and of policies with users and password hashes.
 	Save, SaveSecrets bool
-	// ClusterPaths are the files that may define cluster-scoped objects and open ports. nil means all files,
-	// without path policies.
+	// ClusterPaths are the files of the platform team. Only these files may define cluster-scoped objects, and
+	// they may open every port. If ClusterPaths has patterns, path policies apply (package tenancy). nil means
+	// no path policies.
 	ClusterPaths tenancy.Globs
 	// PathPrefix is put before the path of a file in a message.
 	PathPrefix string

@@ -13,7 +13,7 @@ import (
 // Outline has the hosts, parents and rules of a route, as far as its document can be read. The route may be
 // invalid. Nothing in an Outline is validated.
 type Outline struct {
-	// Found is false if no document defines the route.
+	// Found is false if no document defines the route, or if Outlines reached its limit before this route.
 	Found bool
 	// Hosts are spec.hostnames, in lower case.
 	Hosts []string
@@ -160,8 +160,8 @@ func ruleOutline(value any, namespace string) (out RuleOutline) {
 	return out
 }
 
-// pathOutline returns the path of a match of an HTTPRoute, or the path that the method of a GRPCRoute's match
-// has. It is the prefix "/" if the match has neither.
+// pathOutline returns the path of a match of an HTTPRoute, or the path of the gRPC method in a match of a
+// GRPCRoute. It is the prefix "/" if the match has neither a path nor the service of a gRPC method.
 func pathOutline(match map[string]any) PathOutline {
 	path, _ := match["path"].(map[string]any)
 	if value, ok := path["value"].(string); ok {

@@ -78,7 +78,7 @@ func placeOf(n *yaml.Node) place {
 }
 
 // keyName returns the text of a key. Numbers and booleans become the same text as in sigs.k8s.io/yaml. It
-// returns an error for a mapping, a list, null and an invalid scalar.
+// returns an error for a mapping, a list, null, an integer above the range of int64, and an invalid scalar.
 func keyName(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Place is where a field or object is written. It is zero if the object is in no file. For a stale object only
-// File is set.
+// Place is where a field, an object or an error is written. It is zero if the object is in no file. For a stale
+// object, Store.Places fills in only File.
 type Place struct {
 	File string `json:"file,omitempty"`
 	// Line and Column count from 1. Column counts characters.
@@ -22,8 +22,8 @@ func (s *Store) Places(fields []manifest.Field) []Place {
 	return placesOf(fields, s.whereabouts)
 }
 
-// PlacesNow returns a function that does the same as Places, for the state of the Store at this moment. Its
-// results stay the same after the Store applies other Trees.
+// PlacesNow returns a function that does the same as Places, for the state of the Store at this moment. The
+// results of the function stay the same after the Store applies other Trees.
 func (s *Store) PlacesNow() func(fields []manifest.Field) []Place {
 	known := make(map[manifest.Key]whereabouts, len(s.serving.served)+len(s.serving.invalid))
 	for key := range s.serving.invalid {
@@ -59,7 +59,7 @@ func (s *Store) whereabouts(object manifest.Key) whereabouts {
 	return whereabouts{Place{File: at.path()}, at.definition}
 }
 
-// placesOf returns the place of each field. The parameter of is a function that returns where an object is.
+// placesOf returns the place of each field. The second parameter is a function that returns where an object is.
 // placesOf parses each document at most once.
 func placesOf(fields []manifest.Field, of func(manifest.Key) whereabouts) []Place {
 	places := make([]Place, len(fields))

@@ -18,11 +18,12 @@ var (
 )
 
 // readings returns variants of a text that is not YAML, the most similar first, in which salvageText looks for
-// policies. Templates and merge markers are removed from all variants. If the text is YAML without them, that
-// is the only variant.
+// policies. In all variants, templates, merge markers and control characters are removed or replaced. If this
+// makes the text YAML, it is the only variant.
 //
-// Otherwise the first two variants have one or two closing braces added at the end. The next variants lack one
-// line: one near the line that the parser's error names. The last variants end before one of these lines.
+// If the text is still not YAML, the first two variants have one or two closing braces added at the end. Each of
+// the next variants lacks one line near the line that the parser's error names. Each of the last variants ends
+// before one of these lines.
 func readings(text []byte) iter.Seq[string] {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' {

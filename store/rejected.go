@@ -45,9 +45,10 @@ func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns the Invalid of a key that is not served. It returns nil if reported returns nil. The
-// Invalid of a policy has the targets of all invalid definitions of the policy, in files that the path policies
-// allow.
+// invalidOf returns the Invalid of a key that is not served. It returns nil if reported returns nil. If the key
+// is that of a policy, the Invalid has the targets of all invalid definitions of the key, except for the targets
+// that uncovered removes. A definition does not count if path policies do not let its file define objects of the
+// namespace.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -66,9 +67,9 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected returns the first rejected definition of a key, by file and place, for which the function is
-// returns true. It leaves out definitions in files that path policies do not let define objects of the
-// namespace. The result is nil if no definition is left.
+// firstRejected returns the first rejected definition of a key, by file and place. The second parameter is a
+// function that returns false for a definition to be left out. A definition is also left out if path policies do
+// not let its file define objects of the namespace. The result is nil if no definition is left.
 func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file are in the order of their places
@@ -122,9 +123,9 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejected definition. A policy without a valid name may be any stale policy
-// of its kind, file and namespace. So its Invalid lacks the targets of these stale policies: their last valid
-// versions still protect the targets, which need not answer an error.
+// uncovered returns the Invalid of a rejected definition, which must have one. A policy without a valid name may
+// be any stale policy of its kind, file and namespace. So uncovered removes the targets of these stale policies
+// from its Invalid: their last valid versions still protect the targets, which need not answer an error.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

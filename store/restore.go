@@ -16,7 +16,8 @@ type Saved struct {
 	Key manifest.Key
 	// Path is the file of the object. It is "" if the object is no longer served.
 	Path string
-	// Line is the line of the file at which Text begins.
+	// Line is the line of the file at which Text begins. If Text is not the whole document, Line is the line of
+	// the object's name. Line is 1 if Text is from an earlier version of the file.
 	Line int
 	// Text is a document with only this object. It is nil if the content must not be saved. Without
 	// Options.SaveSecrets, this is the content of a Secret, or of a policy with users and password hashes.
@@ -24,8 +25,8 @@ type Saved struct {
 	// Checked is the validated object of Text. It is nil if the object must be read from Text (result.isPlain),
 	// for example because Text has a problem.
 	Checked *Checked
-	// Since is the time at which the object became stale, because its file no longer had a valid version. It is
-	// zero for an object that is not stale.
+	// Since is the time from which this version is served because the folder has no valid version (Stale), or
+	// because gatefold could not translate the folder's version (Withheld). It is zero for any other object.
 	Since time.Time
 }
 
@@ -55,8 +56,8 @@ func (s *Store) Saved() []Saved {
 }
 
 // save returns the Saved of a key. It has the version that is served, even if the folder has a newer version
-// that gatefold could not translate (Withheld). The Path of the Saved is "" if no object is served under the
-// key.
+// that gatefold could not translate (Withheld). If the object was restored without content, the Saved has only
+// Key and Path. If nothing is known under the key, the Saved has only the Key.
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}
@@ -174,9 +175,9 @@ func (s *Store) restorePolicies() {
 	drop(false)
 }
 
-// restore adds one saved object to the Store. r is the result of reading the object. It returns false if the
-// object cannot be used. If the object was saved without content, or is a Secret and Options.SaveSecrets is not
-// set, it only records the object as absent.
+// restore adds one saved object to the Store. The parameter r is the result of reading the object. restore
+// returns false if the object cannot be used. If the object was saved without content, or is a Secret and
+// Options.SaveSecrets is not set, restore only records the object as absent, and returns true.
 func (s *Store) restore(saved Saved, r *result) bool {
 	_, twice := s.serving.served[saved.Key]
 	switch {
@@ -228,9 +229,9 @@ func (s *Store) Restored() []*manifest.Object {
 	return s.serving.objects()
 }
 
-// Delivered returns one Change with all objects that the Changes so far have in effect, for a receiver that
-// lost its state. Only Set and Invalid are filled in. After Restore, the result is empty until a Change has the
-// restored objects.
+// Delivered returns one Change that has the effect of all Changes so far, for a receiver that lost its state.
+// Only Set and Invalid are filled in. After Restore, the result is empty until a Change has the restored
+// objects.
 func (s *Store) Delivered() (all Change) {
 	if s.saves.restored {
 		return all
@@ -249,8 +250,8 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	}
 }
 
-// completeRestored makes the first Change after Restore contain every served object. It also records that
-// objects that were restored without content must be saved again.
+// completeRestored puts every served object into change.Set, if Restore was called and no Change has had the
+// restored objects yet. It also records that objects that were restored without content must be saved again.
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.saves.absent {
 		s.saves.changed(key)

@@ -56,7 +56,7 @@ type finding struct {
 type item struct {
 	object *manifest.Object
 	place  place // of the object's name
-	twins  bool  // the object has twins; it is served only if no other version is valid
+	twins  bool  // the object has duplicate listeners; it is served only if no other version is valid
 	part   *partial
 }
 
@@ -64,7 +64,7 @@ type item struct {
 // document, such as an item of a list, or if the document cannot be saved.
 type partial struct {
 	at    fieldPath // the path of the object in the document; empty if the object is the whole document
-	alone []byte    // the object's text to be saved; nil if the document's text can be saved
+	alone []byte    // the object's text to be saved; nil if the document's text can be saved, or nothing is saved
 }
 
 // at returns the path of the object in the document. It is empty if the object is the whole document.
@@ -76,7 +76,7 @@ func (i *item) at() fieldPath {
 }
 
 // alone returns the text of the object without the rest of the document, for the saved state. It is nil if the
-// document itself can be saved.
+// document itself can be saved, or if nothing is saved.
 func (i *item) alone() []byte {
 	if i.part == nil {
 		return nil

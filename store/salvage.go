@@ -77,8 +77,8 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 }
 
 // servedWithout returns words about the targets of a policy that gatefold does not serve, such as "HTTPRoute
-// shop/cart is served without it", and the policy. If no target is of a kind that gatefold serves, it returns
-// "" and nil.
+// shop/cart is served without it", and the record of the policy. Only targets of the kinds in foreignTargets
+// count. If there are none, it returns "" and nil.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
@@ -318,9 +318,10 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. If
-// no version of the object has a group, it returns true. A policy of gatefold's own group needs a group of
-// kgateway (meansKgateway). Another policy needs its own group, and a kind that is missing or contains "tls".
+// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. It
+// returns false if the object's kind is the name of a kind in the table kinds. If no version of the object has a
+// group, it returns true. If the group of k is gatefold's own, a version must have a group of kgateway
+// (meansKgateway). Otherwise a version must have the group of k, and the kind must be missing or contain "tls".
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {

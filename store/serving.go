@@ -198,7 +198,7 @@ func (s *serving) candidates(key manifest.Key, inside []*definition) []*definiti
 }
 
 // doubt marks the lists of problems that depend on a key as outdated. It is called if the served object of the
-// key, or the place of the object, changes.
+// key, or the place of the object, may change.
 func (s *serving) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
 	_, outside := s.fence.outside[key]

@@ -37,9 +37,9 @@ type Setting struct {
 }
 
 // ReadSettings returns the keys of a settings file such as gatefold.yaml, in their order. It returns nil for an
-// empty file. The file must be a mapping of keys to texts, numbers, booleans and lists of texts. Anything else,
-// and a duplicate key, is an error that begins with "LINE:COLUMN: ". The result has the keys without mistakes,
-// and the errors are joined.
+// empty file. The file must be a mapping of keys to texts, numbers, booleans and lists of texts; a date counts
+// as a text. Anything else, a duplicate key, and a file with more than MaxSettings bytes is an error that begins
+// with "LINE:COLUMN: ". The result has the keys without mistakes, and the errors are joined.
 func ReadSettings(text []byte) ([]Setting, error) {
 	if len(text) > MaxSettings {
 		return nil, fmt.Errorf("1:1: the file is larger than %d bytes", MaxSettings)

@@ -102,8 +102,8 @@ func (s *sources) elsewhere() (paths []string) {
 	return slices.AppendSeq(paths, maps.Keys(s.unread))
 }
 
-// replace replaces a file of the Store by the file after an edit, or removes it. It reports whether the file
-// had problems before or has problems now.
+// replace replaces a file of the Store by the file after an edit, or removes it. It reports whether the file was
+// flawed before the edit, or is flawed after it (see file.flawed).
 func (s *sources) replace(e edit) (flawed bool) {
 	flawed = s.flawed[e.path] != nil
 	delete(s.files, e.path)
@@ -130,9 +130,10 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace, in the order of files, that has the annotation for paths and for
-// whose key the function counts returns true. It looks at the files as they would be after the edits. The
-// result is nil if there is no such Namespace.
+// firstFence returns the first Namespace, in the order of files, that has the annotation for paths. The second
+// parameter is a function that says which keys count: a Namespace is left out if the function returns false for
+// its key. firstFence looks at the files as they would be after the edits. The result is nil if there is no such
+// Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {
@@ -158,9 +159,9 @@ func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (firs
 	return first
 }
 
-// counting returns a function that the caller must call after each document that was read. The parameter of is
-// the number of documents to read. The returned function calls Options.Progress for the first document, then
-// every progressStep documents, and for the last document.
+// counting returns a function that the caller must call after each document that was read. The parameter is the
+// number of documents to read. The returned function calls Options.Progress for the first document, then every
+// progressStep documents, and for the last document.
 func (s *sources) counting(of int) func() {
 	if s.progress == nil {
 		return func() {}

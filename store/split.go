@@ -24,8 +24,8 @@ func splitDocuments(content []byte) []part {
 	return s.parts
 }
 
-// splitter reads a file line by line. text is the current document so far, and rest is the text after it. Both
-// are slices of the content.
+// splitter reads a file line by line. text is the current document so far, and rest is the text of the file
+// after it. Both are slices of the file's bytes.
 type splitter struct {
 	parts []part
 	text  []byte
@@ -37,8 +37,9 @@ type splitter struct {
 	directives bool // text has a %YAML or %TAG line, which belongs to the next "---"
 }
 
-// step reads one line. It ends the current document at a line "---" or "...", and adds any other line to the
-// current document.
+// step reads one line. A line "---" or "..." ends the current document, and any other line is added to it. There
+// are two exceptions: a "---" after directives belongs to the document that the directives begin, and a "---"
+// with text in the same line begins the next document.
 func (s *splitter) step() {
 	line := s.rest
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {

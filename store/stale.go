@@ -9,15 +9,17 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Stale is an object whose last valid version is served because the folder has no valid version. Its document
-// is invalid, or its file has an error and no longer has the object.
+// Stale is an object of which an earlier version is served, for one of these reasons:
+//   - The folder has no valid version: the object's document is invalid, or its file has an error and no longer has
+//     the object.
+//   - gatefold cannot translate the folder's version (StaleBecause).
 type Stale struct {
 	Key manifest.Key
-	// Since is the time at which gatefold found that the folder has no valid version. The saved state keeps it
-	// over a restart.
+	// Since is the time from which the earlier version is served for that reason. The saved state keeps it over
+	// a restart.
 	Since time.Time
 	// Place is the place of the error that makes the object stale. Line is 0 if the error is about the whole
-	// file.
+	// file. If gatefold cannot translate the folder's version, Place is the place of the object.
 	Place
 	// Targets are the targets of a policy: the objects in its targetRefs, and the served objects that its
 	// targetSelectors select. Of the selected objects, only the first maxSelected are listed. Targets is empty
@@ -34,8 +36,8 @@ const maxSelected = 64
 // Equal reports whether s and other have the same content.
 func (s Stale) Equal(other Stale) bool { return reflect.DeepEqual(s, other) }
 
-// SameStale reports whether two lists are the same slice in memory. If it returns false, the lists may still
-// have equal elements.
+// SameStale reports whether two lists are the same slice in memory, or are both empty. If it returns false, the
+// lists may still have equal elements.
 func SameStale(a, b []Stale) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // stale returns every stale object, sorted by key. If nothing changed, it returns the same slice as before.

@@ -10,8 +10,8 @@ import (
 // Most edits change no problem. A list of problems is kept until something changes on which it depends. So an
 // edit does not take longer if there are many problems.
 
-// SameProblems reports whether two lists are the same slice in memory. If it returns false, the lists may still
-// have equal elements.
+// SameProblems reports whether two lists are the same slice in memory, or are both empty. If it returns false,
+// the lists may still have equal elements.
 func SameProblems(a, b []manifest.Problem) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

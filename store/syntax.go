@@ -13,7 +13,7 @@ import (
 )
 
 // unfitText returns the problem of a text that must not be parsed: it is too large, or has characters that YAML
-// does not allow. unfit is false if the text can be parsed.
+// does not allow. unfit is false for other texts.
 func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	if n := estimateNodes(text); n > maxNodes {
 		return manifest.Problem{
@@ -127,8 +127,9 @@ func nameSyntax(err error) finding {
 	}}
 }
 
-// explainSyntax returns the finding of a parser's error, with the place of the mistake, an explanation and a
-// hint. The finding has an excerpt unless the text may be that of a Secret.
+// explainSyntax returns the finding of a parser's error, with the place of the mistake. If the mistake is a
+// known one, the finding has an explanation, and a hint if there is one. The finding has an excerpt unless the
+// text may have secret content (secretive).
 func explainSyntax(text []byte, err error) finding {
 	reason := reasonOf(err)
 	m := &mistake{text: text}
@@ -307,8 +308,8 @@ func (m *mistake) unclosedQuote() {
 	m.say("the quote that opens here is never closed", "close it; a quote inside quotes must be escaped")
 }
 
-// specialStart sets the message and hint for text without quotes that begins with a special character of YAML,
-// such as * or &.
+// specialStart sets the message and hint for text without quotes that begins with a tab, or with a special
+// character of YAML, such as * or &.
 func (m *mistake) specialStart() {
 	word := ""
 	if start := strings.LastIndexAny(m.before, " ,[{") + 1; strings.ContainsRune("*&!", rune(m.line[min(start, len(m.line)-1)])) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// kindBackendTLSPolicy is the only policy in the Gateway API's own group.
+// kindBackendTLSPolicy is the kind of the only policies in the Gateway API's own group that gatefold reads.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
 // Target is a target of an invalid policy, as far as it can be read. If something cannot be read, the Target
@@ -139,9 +139,9 @@ func namesTargets(key string) bool {
 	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
 }
 
-// each calls read for each entry in value. An entry has the fields of a targetRef or selector. The entries are
-// the items of a list, or value itself. A text counts as an entry with a name. A value of any other type counts
-// as a target that cannot be read.
+// each calls the function read for every entry in value. An entry has the fields of a targetRef or selector. The
+// entries are the items of a list, or value itself. A text counts as an entry with a name. A value of any other
+// type counts as a target that cannot be read.
 func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	switch v := value.(type) {
 	case []any:
@@ -165,8 +165,8 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	}
 }
 
-// entry calls read for a mapping that is empty or has a field of a targetRef or selector. In any other mapping,
-// each value is read as an entry (each).
+// entry calls the function read for a mapping that is empty or has a field of a targetRef or selector. In any
+// other mapping, the method each reads every value as an entry.
 func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
 	isEntry := len(fields) == 0
 	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
@@ -257,6 +257,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	return r.kinds
 }
 
-// repeated marks the name that decoder gives to a duplicate key: the key, repeated, and a number. Texts in YAML
-// cannot contain it.
+// repeated marks the name that decoder gives to a duplicate key. The name is the key, then this constant, then a
+// number. Texts in YAML cannot contain the constant.
 const repeated = "\x00"

@@ -17,9 +17,9 @@ func textOf(value any) string {
 	return s
 }
 
-// secretive reports whether a text may be that of a Secret, or of a policy with users and password hashes. It
-// searches for words, and is used if the document's kind is not known. In doubt it returns true, so that
-// nothing of the text is shown.
+// secretive reports whether a text may have a Secret, or a policy with users and password hashes, even in a
+// comment. It only searches for words, because the text may be one that cannot be parsed. In doubt it returns
+// true, so that nothing of the text is shown.
 func secretive(text []byte) bool {
 	return containsAny(text, "ecret", "SECRET", "stringData", "PRIVATE KEY", "tls.key", "assword") || listsUsers(text)
 }
@@ -48,9 +48,10 @@ func describe(value any) string {
 	return "a number"
 }
 
-// keyOf returns the key of an object, with the default namespace if it has none. It returns the zero Key if the
-// kind is not in the table, or if the name is missing. It also returns the zero Key if the name or namespace is
-// too long, so that no problem repeats a name of megabytes.
+// keyOf returns the key of an object. If an object of a namespaced kind has no namespace, the key has the
+// namespace "default". keyOf returns the zero Key if the apiVersion is invalid, if the kind is not in the table
+// kinds, or if the name is missing. It also returns the zero Key if the name or namespace is too long, so that
+// no problem repeats a name of megabytes.
 func keyOf(object map[string]any) manifest.Key {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)

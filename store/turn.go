@@ -28,8 +28,8 @@ type Turn struct {
 var ErrNewer = errors.New("a newer state of the folder waits")
 
 // openFiles has the files that are read, completely or in part, and that no Apply has applied yet. The next
-// Apply continues with them, and need not read them again. The map files has them by path. readings has those
-// of their documents that are not read completely.
+// Apply continues with them, and need not read them again. The map files has these files by path. The map
+// readings has the documentReader of each document that is begun and not read completely.
 type openFiles struct {
 	files    map[string]*file
 	readings map[*document]*documentReader
@@ -161,7 +161,7 @@ func (r *reading) readUntil(over func() bool, with reader) (done bool, took read
 	return done, took
 }
 
-// add adds Documents, Parse and Validate of more to s.
+// add adds the fields Documents, Parse and Validate of the parameter more to those of s.
 func (s *Stats) add(more Stats) {
 	s.Documents += more.Documents
 	s.Parse += more.Parse

@@ -36,9 +36,9 @@ type unrendered struct {
 }
 
 // strip returns the parameter tree with the files of folders that Kustomize or Helm renders moved to Skipped.
-// These are the folders with a marker file (unrenderedBy) for which the function counts returns true. Under
-// path policies, only marker files of --cluster-paths may count: any other could keep files of other teams from
-// being loaded.
+// These are the folders with a marker file (unrenderedBy) that counts. The second parameter is a function that
+// says whether a marker file counts. Under path policies, only marker files of --cluster-paths may count: any
+// other could keep files of other teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files

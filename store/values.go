@@ -15,9 +15,9 @@ type Value struct {
 }
 
 // Values returns the values of the documents of a YAML or JSON file, without reading them as Kubernetes
-// objects. The limits are those for files of the folder. A document that cannot be read has no value, but a
-// problem with its line in the file. If the file has too many documents, Values returns the values up to the
-// limit, and a problem.
+// objects. The limits are the default limits for files of the folder. A document that cannot be read has no
+// value, but a problem with its line in the file. If the file has too many documents, Values returns the values
+// up to the limit, and a problem.
 func Values(content []byte) (values []Value, problems []manifest.Problem) {
 	const maxDocuments = 20_000
 	for i, part := range splitDocuments(content) {

@@ -11,7 +11,8 @@ import (
 
 // Withhold returns an Invalid for a valid object that gatefold cannot apply. The parameter why is the message
 // of the Invalid's only mistake. With this Invalid, the targets of a policy answer an error, and the status of
-// other kinds shows the message. Withhold returns nil for kinds that have neither targets nor a status.
+// other kinds shows the message. For an object that is no policy, Withhold returns nil if newInvalid does: for
+// example, because objects of the kind have no status.
 func Withhold(o *manifest.Object, why string) *Invalid {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {
@@ -28,7 +29,8 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 }
 
 // StaleBecause returns the Stale of an object that is served although the folder has another version. The
-// parameter served is the served version, since is the time from which it is stale, and why is the message.
+// parameter served is the served version. The parameter since is the time from which the object is stale, and
+// the parameter why is the message.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
 	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why}

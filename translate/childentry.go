@@ -19,20 +19,20 @@ import (
 // of the child, or to a parent that selects the child although no parentRef names the parent. The Gateway API
 // identifies entries by parentRef. So each parentRef has its own entry, even if two parentRefs differ only in
 // sectionName. One entry can stand for several rules of the parent, several ports, and several chains of
-// parents. The child is accepted if one rule accepts the child. The condition PartiallyInvalid then names the
-// rules that reject the child.
+// parents. The child is accepted if one rule accepts the child. The condition PartiallyInvalid then has the
+// messages in Dropped.
 type childEntry struct {
 	Ref    gwv1.ParentReference
 	Index  int // index in spec.parentRefs, -1 if no parentRef names the parent
 	Parent manifest.Key
 	Named  bool // a rule of the parent selects the child by name
-	// Accepted has the reason and messages of all rejections if no rule of the parent accepts the child.
-	// Otherwise its Reason is "", and its Message lists the rules that no match of the child fits
-	// (BindingRejection.Unfit).
+	// If no rule of the parent accepts the child, Accepted has the Reason of the first rejection and the messages
+	// of all rejections. If a rule accepts the child, Reason is "", and Message lists the rules that no match of
+	// the child fits (BindingRejection.Unfit).
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Dropped are the messages of the condition PartiallyInvalid: rules that reject the child, and matches and
-	// settings of the child that are not served.
+	// Dropped are the messages of the condition PartiallyInvalid. They name the rules that reject the child for
+	// another reason than Unfit, and the matches and settings of the child that are not served.
 	Dropped []string
 	// beside are the rejections by some rules of the parent, if other rules accept the child.
 	beside []route.BindingRejection
@@ -53,9 +53,9 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether some rule of the parent that no parentRef of the child names accepts or rejects the
-// child. The parameter bindings has the results for the child below this parent (see bindingOut). The function
-// unnamed reports whether no parentRef has the given sectionName.
+// concerned reports whether the child is accepted or rejected by a rule of the parent that no parentRef of the
+// child names. The parameter bindings has the results for the child below this parent (see bindingOut). The
+// function unnamed reports whether no parentRef has the given sectionName.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||

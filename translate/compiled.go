@@ -138,13 +138,13 @@ func treeShape(twins func([]*entry) [][]*entry) *bucket.Shape[*entry, *xds.Leaf]
 	}
 }
 
-// withoutMarks removes the members that are only marks: members of a virtual host without a rule (see the
-// constant mark). It changes members in place, and returns the shortened slice.
+// withoutMarks removes the members that are only marks (see the constant mark): a mark is a member that has no
+// rule. It changes members in place, and returns the shortened slice.
 func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string, M] {
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
 // mark is the beginning of the ID of a member that has no rule. Such a member makes a virtual host exist
-// without rules, so that the virtual host answers 404. Otherwise a wildcard host would get the requests. There
-// is a mark for each hostname of an HTTP or HTTPS listener, and for each host of a route without rules.
+// without rules, so that the virtual host answers 404. Without the mark, a wildcard host would get the requests.
+// There is a mark for each hostname of an HTTP or HTTPS listener, and for each host of a route without rules.
 const mark = "mark "

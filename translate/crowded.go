@@ -107,8 +107,8 @@ func (at *attachments) closing(kind, section string) *closing {
 }
 
 // policyTarget is a policy with some of its targets. In targetRules.named, these are the targets that name one
-// object. In targetRules.wanted, they are the selectors with one label. In attachments, they are the targets
-// that apply to one object.
+// object. In targetRules.wanted, they are the selectors with the same alphabetically first label. In attachments,
+// they are the targets that apply to one object.
 type policyTarget struct {
 	Policy  manifest.Key
 	Targets []store.Target

@@ -98,10 +98,10 @@ func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	return out
 }
 
-// selected describes which routes a Point, a match that delegates, selects as children. The result to has one
-// text for each selector. If the Point selects by neither name, namespace nor label, to is the one text
-// "HTTPRoutes that name it as parent". The result names has the keys of the routes that the Point selects by
-// name; they may not exist.
+// selected describes which routes a Point, a match that delegates, selects as children. The result to has a
+// text for each selector by name, namespace or label; equal texts are listed once. If the Point has no such
+// selector, the result to is only the text "HTTPRoutes that name it as parent". The result names has the keys of
+// the routes that the Point selects by name; they may not exist.
 func selected(point *route.Point) (to []string, names []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""

@@ -4,11 +4,11 @@
 // It is a network of rules and folds on package memo. A rule reads values through its memo.Ctx, calls a worker
 // in a sub-package and returns its value. A worker is a pure function.
 //
-// The rules are declared in parts (network.go). A part is a struct named ...Rules, with its rules and folds as
-// fields. Its constructor has two parameters: the memo.Engine and an input struct named ...In. The input struct
-// lists what the part may read: inputs, options, and single rules and folds of other parts. It embeds another
-// part if it calls methods of that part. So the compiler checks which part may read what. network.go constructs
-// each part after the parts that it reads.
+// The rules are declared in parts (network.go). A part is a struct named ...Rules (or viewFolds), with its rules
+// and folds as fields. Its constructor gets the memo.Engine and an input struct named ...In (newHintRules:
+// inputs). The input struct lists what the part may read: inputs, options, and single rules and folds of other
+// parts. It embeds another part if it calls methods of that part. So the compiler checks which part may read
+// what. network.go constructs each part after the parts that it reads.
 //
 // The files form layers, and each layer uses only itself and earlier ones: keys and inputs (keys.go,
 // nodekeys.go, inputs.go); values, with the pure functions that build and compare them (entry.go, attach.go,

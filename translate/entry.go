@@ -91,8 +91,8 @@ func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	return &rule
 }
 
-// connect fills in the extensions and credentials that extras refers to, with the values that others have for
-// the same references. A reference without a value in others gets nil.
+// connect fills in the extensions and credentials that extras refers to. The parameter others has the values
+// for these references. A reference without a value in others gets nil.
 func connect(extras *ir.Extras, others ...*ir.Extras) {
 	known, read := map[manifest.Key]*ir.Extension{}, map[ir.CredentialSource][]ir.Credential{}
 	for _, other := range others {

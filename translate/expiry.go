@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Expiry finds the certificates, and the bundles of CA certificates, that have expired or are not yet valid at
-// a given time. Between two calls of At, they are examined again only if they changed, if one of them expired
-// or became valid, or if the clock was set back. The zero value is ready for use.
+// Expiry finds the certificates that have expired or are not yet valid at a given time, and the bundles of CA
+// certificates that have expired. At examines certificates and bundles again only if they changed since the last
+// call, if one of them expired or became valid, or if the clock was set back. The zero value is ready for use.
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities

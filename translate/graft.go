@@ -31,8 +31,8 @@ type graftOut struct {
 }
 
 // resolved returns the verdict for the condition ResolvedRefs: whether each delegating rule of the node
-// (flatKey) finds a route. The message of the verdict also lists the routes in Beside, even if the verdict is
-// good.
+// (flatKey) finds a route. The message of the verdict also contains the messages in Beside, even if the verdict
+// is good.
 func (out *graftOut) resolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	verdict := out.Unresolved
 	if beside := route.Several(out.Beside); verdict.Good() {
@@ -77,9 +77,9 @@ func (s search) rejections() string {
 	return text
 }
 
-// complain adds what is wrong with a delegating rule (s) to Problems and Unresolved. One of three things can be
-// wrong: a named route does not exist, a reference closes a cycle, or no route is accepted. If the rule accepts
-// some routes and rejects others, complain only calls beside.
+// complain adds what is wrong with a delegating rule (s) to Problems and Unresolved. It reports the first of
+// these that applies: a named route does not exist, a reference closes a cycle, or no route is accepted. If none
+// of these applies, complain only calls beside.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}

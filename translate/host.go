@@ -121,8 +121,8 @@ func (h *hostOut) list() xds.Host {
 }
 
 // rules yields the rules of the host as Envoys serve them, with the policy fields of the listener. A rule whose
-// match Envoys rejected is left out (see asServed). If every connected Envoy rejected the host itself, rules
-// yields a single rule, which answers 500. If every Envoy rejected even that rule, nothing is yielded.
+// match Envoys rejected is left out (see asServed). If no connected Envoy serves the host itself, rules yields a
+// single rule, which answers 500. If no Envoy serves even that rule, nothing is yielded.
 func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 	return func(yield func(*ir.Rule) bool) {
 		if h.Rejected != nil && !h.Rejected.Some {

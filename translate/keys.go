@@ -40,7 +40,7 @@ type (
 		Gateway string
 		Object  manifest.Key
 	}
-	// useKey is a Gateway and a backend that it needs.
+	// useKey is a Gateway and a backend that the Gateway needs.
 	useKey struct {
 		Gateway string
 		Backend backend.Key

@@ -6,9 +6,10 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// network has all rules and folds of the translation, grouped into parts. A part is a struct of rules whose
-// name ends in "Rules". The input struct of a part, whose name ends in "In", lists what the part may read:
-// inputs, single rules and folds, or other parts. docs/design/rules.md lists each rule with what it reads.
+// network has all rules and folds of the translation, grouped into parts. A part is a struct of rules and folds
+// whose name ends in "Rules" (or viewFolds). The input struct of a part, whose name ends in "In", lists what the
+// part may read: inputs, single rules and folds, or other parts. docs/design/rules.md lists each rule with what
+// it reads.
 type network struct {
 	Options
 	in *inputs

@@ -39,10 +39,10 @@ type flatOut struct {
 	rejected rejections
 }
 
-// encode returns a rule with its encoding for Envoy, and the problems of the rule. If every connected Envoy
-// rejected the rule, Rule.Rejected of the entry is set (see rejections.mark). If Envoy would reject the rule's
-// action, the entry answers 500 (UNAVAILABLE for a GRPCRoute). If Envoy would reject even the match, the entry
-// is nil (docs/design/xds.md).
+// encode returns a rule with its encoding for Envoy, and the problems of the rule. If no connected Envoy serves
+// the rule, because Envoys rejected it or are too old for it, Rule.Rejected of the entry is set (see
+// rejections.mark). If xds.Route refuses the rule's action, the entry answers 500 (UNAVAILABLE for a GRPCRoute).
+// If xds.Route refuses even the match, the entry is nil (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	encoded, problems := xds.Route(rule)
 	if len(problems) == 0 {
@@ -82,9 +82,10 @@ func (out *flatOut) serving() []string {
 // serves reports whether any rule of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection returns why the node (see flatKey) is not served below its parent. If the node is served, or if
-// nothing explains why not, the Reason is "". If Flat.Conflict is set, the rejection is only about a child that
-// names its parent (inclusion, GEP-1058): rules of the parent that select the node still serve it.
+// rejection returns why the node (see flatKey) is not served below its parent. If Flat.Conflict is set, the
+// rejection is only about a child that names its parent (inclusion, GEP-1058): rules of the parent that select
+// the node still serve the node. Without a conflict, the Reason is "" if the node is served, or if nothing
+// explains why the node is not served.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -147,8 +148,9 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut has the fields of a node (flatKey) that the links to its children read. The value is separate from
-// flatOut, so that an edit of the node's other rules does not affect the children.
+// pointsOut is the part of a node's result that the rule "link" reads for each candidate child of the node (see
+// flatKey). This part is separate from flatOut, so that an edit of the node's other rules does not affect the
+// children.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts

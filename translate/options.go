@@ -27,7 +27,7 @@ type Options struct {
 	WeightScope WeightScope
 	// TrustedHops is the number of trusted proxies in front of Envoy, for all ports (ir.Settings.TrustedHops).
 	TrustedHops uint32
-	// MaxDepth is the length of the longest chain of delegated routes. 0 means 32.
+	// MaxDepth is the largest number of routes in a chain of delegation, root and leaf included. 0 means 32.
 	MaxDepth int
 	// MaxRoutes limits the number of rules that delegation can create on one host. 0 means 200,000. A small
 	// folder has a lower limit.

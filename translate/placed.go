@@ -17,8 +17,8 @@ type placed struct {
 	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
 	// Secret.
 	Clients map[string]string
-	// Closed has, by Gateway, the reason why the rules answer 500 there. It has no entry for a Gateway at which
-	// the rules serve.
+	// Closed has, by Gateway, the reason why rules answer 500 there: all rules, by the policies of a listener, or
+	// the rules that Envoys rejected with those policies. It has no entry for any other Gateway.
 	Closed map[string]string
 	// Problems are about entries that differ from the node's own entries, if Envoys reject them or are too old for
 	// them.
@@ -47,7 +47,7 @@ func samePlaced(a, b placed) bool {
 	return true
 }
 
-// close sets the reason why the rules answer 500 at a Gateway.
+// close sets the reason why rules answer 500 at a Gateway (see Closed).
 func (p *placed) close(gateway, why string) {
 	if p.Closed == nil {
 		p.Closed = map[string]string{}

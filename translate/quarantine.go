@@ -109,7 +109,8 @@ func holderOf(name string) manifest.Key { return RuleOf(name).Object }
 
 // RuleOf returns the route and the path of a rule from the name of its Envoy route. For example,
 // "HTTPRoute/infra/root/0/0>team/child/1/0" is spec.rules[1] of team/child. The path is "spec.rules" if the
-// name has no index of a rule. RuleOf returns the zero Field if the name has fewer than three parts.
+// name has no index of a rule. RuleOf returns the zero Field if the name has fewer than three parts after the
+// kind.
 func RuleOf(name string) manifest.Field {
 	name = name[strings.LastIndexByte(name, '>')+1:]
 	kind := "HTTPRoute" // in the name of a delegated rule, only the root has a kind

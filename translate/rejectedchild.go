@@ -88,7 +88,7 @@ func setOf(names []string) map[string]bool {
 
 // matters reports whether a rejection (why) must be shown at a delegating rule that accepts other routes. A
 // cycle is always shown. Any other rejection is shown, except in two cases: the candidate's node serves under
-// other delegating matches of the parent, or the candidate names a rule that does not exist.
+// other delegating matches of the parent, or the candidate's sectionName names no rule with allowedRoutes.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }

@@ -16,7 +16,7 @@ import (
 // Targets of policies. The same rules find the targets of valid and invalid policies: a valid policy applies to
 // its targets, and an invalid policy makes them fail closed.
 
-// maxListed limits how many objects the status of a policy lists because selectors select them.
+// maxListed limits how many of the objects that selectors select are listed in the status of a policy.
 const maxListed = 16
 
 // targetRules has the rules for the targets of one kind of policy. It finds the objects that a policy applies to,
@@ -25,17 +25,18 @@ type targetRules struct {
 	kind string
 	// targets has the targets of each policy, in the order of its spec.
 	targets *memo.Rule[manifest.Key, []store.Target]
-	// named has, for each object, the policies whose targetRefs name that object. wanted has, for each label,
-	// the policies whose targetSelectors contain that label, or select all objects of a kind (see labelAt).
+	// The fold named has, for each object, the policies whose targetRefs name that object. The fold wanted has,
+	// for each label, the policies whose targetSelectors contain that label as the alphabetically first one, or
+	// select all objects of a kind (see labelAt).
 	named  *memo.Fold[manifest.Key, manifest.Key, *policyTarget, aims]
 	wanted *memo.Fold[labelAt, manifest.Key, *policyTarget, aims]
-	// selectable has, by label, the objects with that label.
+	// The fold selectable has, by label, the objects with that label.
 	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
-	// at has, for each object, the policies that apply to that object.
+	// The rule at has, for each object, the policies that apply to that object.
 	at *memo.Rule[manifest.Key, *attachments]
-	// crowded has, by namespace, the objects and sections with too many policies.
+	// The fold crowded has, by namespace, the objects and sections with too many policies.
 	crowded *memo.Fold[string, overLimitAt, overLimitAt, memo.Ordered[overLimitAt]]
-	// byKind has the objects that selectors can select.
+	// byKind has the objects of all kinds. The labels of a target are read from there.
 	byKind kinds
 }
 
@@ -87,8 +88,8 @@ type targetRulesIn struct {
 }
 
 // newTargetRules declares the rules for the targets of the policies of kind gk. The function read returns the
-// targets of a valid policy. The parameters sides are the sets of objects, one for each kind, that
-// targetSelectors of these policies can select. Without sides, the selectors select nothing.
+// targets of a valid policy. The parameters sides are the inputs with the objects that targetSelectors of these
+// policies can select. Without sides, the selectors select nothing.
 func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := targetRules{
@@ -178,8 +179,9 @@ func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 }
 
 // groups returns the policies that may apply to an object. The first element of groups has the policies that
-// name the object. Each further element has the policies that select by one label of the object, or all objects
-// of its kind. labels are the labels of the object, nil if it does not exist or its kind is unknown.
+// name the object. Each further element has the policies whose selector begins with one label of the object (see
+// wantedLabel), or selects all objects of its kind. labels are the labels of the object, nil if the object does
+// not exist or its kind is unknown.
 func (a targetRules) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -264,9 +266,9 @@ func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 }
 
 // objects returns the keys of the objects that a target of a policy is for, sorted. For a target with a name,
-// that is one object, which may not exist. For a selector, objects returns at most limit of the selected
-// objects, and examines at most maxAims candidates. The result all is false if one of these two limits ended
-// the search.
+// that is one object, which may not exist. For a selector, the parameter limit is the largest number of selected
+// objects that are returned, and at most maxAims candidates are examined. The result all is false if one of
+// these two limits ended the search.
 func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
@@ -286,9 +288,9 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 	return out, true
 }
 
-// isFor reports whether a target of a policy applies to the object with the key of and with the given labels. A
-// target with a name applies to the object that it names. A selector applies to objects of its kind that have
-// all its labels. isFor ignores the section of the target.
+// isFor reports whether a target of a policy applies to an object. The parameter of is the key of the object,
+// and labels are its labels. A target with a name applies to the object that it names. A selector applies to
+// objects of its kind that have all its labels. isFor ignores the section of the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of

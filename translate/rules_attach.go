@@ -51,8 +51,8 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 }
 
 // attachment returns the result for one parentRef (ref) of a route (from). The parameter parent is the key of
-// the Gateway or ListenerSet that the parentRef names. If the Gateway belongs to another controller, ours is
-// false, and the parentRef gets no status.
+// the Gateway or ListenerSet that the parentRef names. If gatefold does not serve the class of the Gateway, ours
+// is false, and the parentRef gets no status.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -182,8 +182,8 @@ func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// attachTo adds the result for the i-th parentRef to out, with its ports and problems. It adds nothing if the
-// Gateway belongs to another controller.
+// attachTo adds the result for the i-th parentRef to out, with its ports and problems. It adds nothing if
+// gatefold does not serve the class of the Gateway.
 func (r *attachRules) attachTo(c *memo.Ctx, out *attachOut, from *route.Common, i int) {
 	ref := from.Parents[i]
 	p, ours := r.attachment(c, parentKey(from.Key, ref), ref, from)

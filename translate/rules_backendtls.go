@@ -38,9 +38,9 @@ type tlsPolicyOut struct {
 type tlsTarget struct {
 	Target  manifest.Key
 	Section string
-	// Bad is the reason why the policy does not apply to the target, and good if it applies. There are two
-	// reasons. Either the target does not exist, and Lost is true. Or another policy applies to it, and Lost is
-	// false. Problem has the same reason, and is nil if Bad is good.
+	// Bad is the reason why the policy does not apply to the target, and good if the policy applies. There are two
+	// reasons. Either the target or its section does not exist, and Lost is true. Or another policy applies to the
+	// target, and Lost is false. Problem has the same reason, and is nil if Bad is good.
 	Bad     policyVerdict
 	Lost    bool
 	Problem *manifest.Problem

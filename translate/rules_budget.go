@@ -269,10 +269,10 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches (see branchKey) that have rules at the level depth, in the order in which cut adds
-// them: branches of the namespace with the fewest rules first. It leaves out the branches in stopped, and those
-// without rules at level 0 whose root's branch is in stopped. The map asked has the number of rules of each
-// namespace at the levels above; the call adds the rules of this level.
+// level returns the branches (see branchKey) that have rules at one level (depth), in the order in which the
+// method cut adds them: branches of the namespace with the fewest rules first. It leaves out the branches in
+// stopped, and those without rules at level 0 whose root's branch is in stopped. The map asked has the number of
+// rules of each namespace at the levels above; the call adds the rules of this level.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey

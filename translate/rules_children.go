@@ -14,7 +14,7 @@ import (
 
 // childrenOut has the status and the problems of a route as the child of other routes.
 type childrenOut struct {
-	// Parents are the entries of its status for its parent routes.
+	// Parents are the entries of the route's status for its parent routes.
 	Parents  []gwv1.RouteParentStatus
 	Problems []manifest.Problem
 }
@@ -44,8 +44,8 @@ func (r *childRules) report(all *problemFold) {
 	problemsFrom(all, "children", r.children, func(l *childrenOut) []manifest.Problem { return l.Problems })
 }
 
-// belowRoutes returns the key of an HTTPRoute that may be below other routes. It returns nil for other kinds,
-// and for a route whose parentRefs name no route.
+// belowRoutes returns the key of an HTTPRoute that may be below other routes: one that has no parentRefs, or
+// whose parentRefs name a route. It returns nil for any other route, and for other kinds.
 func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	from, ok := manifest.As[*api.HTTPRoute](o)
 	if !ok || len(from.Spec.ParentRefs) > 0 && len(route.ParentRoutes(o)) == 0 {
@@ -168,8 +168,9 @@ func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 }
 
 // unbound returns the rejection of a parentRef (ref) whose parent has no result for the child. The reason is
-// one of three: the parent does not exist, the parent serves nothing itself, or the parent does not allow the
-// child. The parameter bound has the results of the child for other parents, one of which the hint may suggest.
+// one of three: the parent does not exist, the parent itself is not served, or no rule of the parent selects or
+// admits the child. The parameter bound has the results of the child for other parents, one of which the hint
+// may suggest.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {

@@ -19,12 +19,13 @@ type claimIn struct {
 	gateway  *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// claimRules find out which virtual hosts exist, before their rules are built. claimed counts the listeners and
-// routes of each virtual host. breadth counts the virtual hosts of each listener.
+// claimRules find out which virtual hosts exist, before their rules are built. The fold claimed counts the
+// listeners and routes of each virtual host. The fold breadth counts the virtual hosts of each listener.
 type claimRules struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	breadth *memo.Fold[listenerKey, tableKey, struct{}, int]
-	// streams has for each listener the number of hostnames that TCPRoutes, TLSRoutes and UDPRoutes request.
+	// streams has for each listener the number of pairs of a hostname and a TCPRoute, TLSRoute or UDPRoute that
+	// requests the hostname.
 	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
 }
 

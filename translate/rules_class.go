@@ -30,7 +30,7 @@ type classIn struct {
 type classRules struct {
 	in    classIn
 	class *memo.Rule[string, classOut]
-	// classless has the problem of a Gateway that gatefold does not serve because of its class.
+	// The rule classless has the problem of a Gateway that gatefold does not serve because of its class.
 	classless *memo.Rule[manifest.Key, []manifest.Problem]
 }
 

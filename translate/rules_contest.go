@@ -207,8 +207,8 @@ func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (table
 	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
 }
 
-// appendTables appends virtual hosts to out, without duplicates: those of the given places whose port is the
-// given one. The parameter gateway is "namespace/name" of the Gateway of the places.
+// appendTables appends to out, without duplicates, the virtual hosts of those places that are on the given port.
+// The parameter gateway is "namespace/name" of the Gateway of the places.
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
 		table := tableOf(gateway, place)

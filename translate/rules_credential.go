@@ -18,7 +18,8 @@ import (
 // The credentials of policies are in the encoded routes, because Envoy does not accept them by SDS or as a
 // hash. No problem and no admin page contains them.
 
-// maxCredentialBytes limits the credentials of one policy. Each route of the policy contains all of them.
+// maxCredentialBytes limits the credentials of one field of a policy, in bytes. Each route of the policy contains
+// all these credentials.
 const maxCredentialBytes = 1 << 20
 
 // credentialsOut are the credentials that a policy names in one field (ir.CredentialSource), or the reason why

@@ -30,7 +30,7 @@ func newDiscoveryInputs(e *memo.Engine) *discoveryInputs {
 	return &discoveryInputs{Input: memo.NewInput[string](e, "discoveries", identical[ir.IssuerAnswer])}
 }
 
-// replace makes the answers in set the values of the inputs, and deletes all other answers.
+// replace stores the given answers (set) as the values of the input, and deletes all other answers.
 func (d *discoveryInputs) replace(set Discoveries) {
 	replace(d.Input, d.present, set)
 	d.present = maps.Clone(set)
@@ -40,10 +40,10 @@ func (d *discoveryInputs) replace(set Discoveries) {
 // The problem is a warning, because the folder has no mistake. But the targets of the policy still fail closed.
 const codeIssuerNotAsked = "IssuerNotAsked"
 
-// discover sets the endpoints of an identity provider in the parameter to. The endpoints come from the
-// discovery document of the issuer. If the document is known, the result is true. Otherwise the result is
-// false, and problems gets a warning if the document was not requested yet, or an error if the issuer has no
-// usable answer.
+// discover sets the endpoints of an identity provider (to) that its GatewayExtension does not name. They come
+// from the discovery document of the issuer. If the document is known, the result is true. Otherwise the result
+// is false, and discover appends to problems a warning if the document was not requested yet, or an error if the
+// issuer has no usable answer.
 func (r *extensionRules) discover(c *memo.Ctx, issuer string, to *ir.SignIn, problems *[]manifest.Problem) bool {
 	found, asked := r.in.discoveries.Get(c, issuer)
 	if asked && found.Known() {

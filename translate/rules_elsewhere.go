@@ -47,9 +47,9 @@ func compareNames(a, b namedObject) int {
 // kindIn is a kind in a namespace. Namespace is "" for kinds without namespaces.
 type kindIn struct{ Kind, Namespace string }
 
-// hintRules suggest an existing object for a reference to a missing one. elsewhere has an object with the same
-// name in another namespace, the zero Key if there is none. near has a similar name in the same namespace, ""
-// if there is none.
+// hintRules suggest an existing object for a reference to a missing one. The rule elsewhere finds an object with
+// the same name in another namespace, the zero Key if there is none. The rule near finds a similar name in the
+// same namespace, "" if there is none.
 type hintRules struct {
 	elsewhere *memo.Rule[manifest.Key, manifest.Key]
 	near      *memo.Rule[manifest.Key, string]
@@ -100,9 +100,9 @@ func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string]
 // if a namespace has thousands of names and thousands of failing references.
 const maxAround = 64
 
-// around returns the names that are compared with a given name. If all has at most maxAround names, the result
-// is all of them. Otherwise it has the neighbors of the given name in alphabetical order, because similar names
-// often begin alike.
+// around returns the names that are compared with a given name. The parameter all has the names of the namespace.
+// If there are more than maxAround names, the result has only the neighbors of the given name in alphabetical
+// order, because similar names often begin alike.
 func around(all memo.Ordered[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {

@@ -24,8 +24,8 @@ type extensionOut struct {
 	// true if the schema rejects the object.
 	Extension        *ir.Extension
 	Missing, Invalid bool
-	// Unasked is true if the only problem is that the discovery document of its issuer was not requested yet.
-	// Unusable says why the extension cannot be used, and Hint what to do.
+	// Unusable says why the extension cannot be used, and Hint what to do. Unasked is true if the only reason is
+	// that the discovery document of the issuer was not requested yet.
 	Unasked        bool
 	Unusable, Hint string
 	// Rejected is the message of the Envoys if every connected Envoy rejected the extension, "" otherwise.

@@ -100,8 +100,8 @@ func setProblems(s *listen.Set) []manifest.Problem {
 	return s.Problems
 }
 
-// runListenerSet returns the listeners of a ListenerSet. It returns nil if gatefold does not serve the Gateway
-// of the set.
+// runListenerSet returns the listeners of a ListenerSet. If the Gateway of the set exists, but gatefold does not
+// serve the Gateway's class, the result is nil. If the Gateway does not exist, the result is a rejected Set.
 func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set {
 	object, ok := r.in.listenerSets.Get(c, key)
 	if !ok {
@@ -186,7 +186,7 @@ func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]stri
 }
 
 // speaksOfInvalid reports whether gatefold writes the status of an invalid object. It returns false only if the
-// object belongs to another controller.
+// object is a GatewayClass of another controller, or if gatefold does not serve the class of the object's Gateway.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
 	case "GatewayClass":
@@ -203,8 +203,8 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 }
 
 // speaksOf reports whether gatefold writes statuses and problems of objects that attach to a Gateway or
-// ListenerSet (parent). The result is false if the parent belongs to another controller, and true if gatefold
-// serves the parent, or if the parent does not exist. For an invalid parent, speaksOfInvalid decides.
+// ListenerSet (parent). The result is false if gatefold does not serve the class of the parent's Gateway. In all
+// other cases it is true, also if the parent does not exist. For an invalid parent, speaksOfInvalid decides.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)

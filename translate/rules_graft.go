@@ -84,11 +84,14 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns what a node (see flatKey) adds to the virtual hosts of its root: for a child, its rules, and
-// for each delegating rule (route.Point) of the node, the rule Rest where that is needed. Rest answers the
-// requests that no child matches. It is needed if the Point accepts no route, must not delegate, or is Guarded,
-// and if a route that the Point selects is missing or has too many copies. If the node's own route or the root
-// has too many copies, nothing is added.
+// runGraft returns what a node (see flatKey) adds to the virtual hosts of its root. A child adds its own rules.
+// Any node also adds the rule Rest of a delegating match (route.Point), which answers the requests that no child
+// matches, in each of these cases:
+//   - The Point accepts no route, must not delegate, or is Guarded.
+//   - A route that the Point names is missing.
+//   - A route that the Point selects has too many copies.
+//
+// If the node's own route or the root has too many copies, nothing is added.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)
@@ -127,9 +130,9 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// runBinding returns the result of a candidate child below one parent. It returns nil if no rule of the parent
-// accepts or rejects the candidate. For example, a wildcard of the parent may match a root, which the parent
-// then ignores.
+// runBinding returns the result of a candidate child below one node of a parent. It returns nil if no rule of the
+// parent accepts or rejects the candidate. For example, a wildcard of the parent may select the parent itself,
+// which is then ignored (see runLink).
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
 	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}

@@ -41,7 +41,8 @@ func newHostLevelRules(e *memo.Engine, in hostLevelIn) *hostLevelRules {
 	return r
 }
 
-// runPoliced reports whether policies apply to a Gateway or to one of its ListenerSets.
+// runPoliced reports whether TrafficPolicies may apply to a Gateway or to one of its ListenerSets (see
+// targetRules.any).
 func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	if r.in.aims.any(c, ir.GatewayKey(gateway)) {
 		return true
@@ -132,14 +133,13 @@ func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 // hostOf is a Gateway or ListenerSet with one of its listeners.
 type hostOf struct {
 	object   manifest.Key
-	listener string // the name that policies of object use for it
+	listener string // the name that policies of the object use for the listener
 	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds to the parameter into the policies of a Gateway or ListenerSet (host.object), and the
-// policies of one of its listeners. If host.above is true, the object is the Gateway of a listener that belongs
-// to a ListenerSet. These policies then get the Standing ByGateway, so that the policies of the ListenerSet
-// win.
+// gatherHost adds policies to a gathering (into): those of a Gateway or ListenerSet (host.object), and those of
+// one of its listeners. If host.above is true, the object is the Gateway of a listener that belongs to a
+// ListenerSet. These policies then get the Standing ByGateway, so that the policies of the ListenerSet win.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

@@ -122,8 +122,8 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 
 // place returns the entries of a node (a route in a delegation tree, see flatKey) in the form that the virtual
 // hosts contain: with the policies of the listeners, and with the client certificates of the Gateways. The
-// parameter route is the key of the node's route. The parameter tables yields each virtual host of the node
-// together with the entries before this change.
+// parameter route is the key of the node's route. The parameter tables yields each virtual host of the node,
+// with the entries of the node before these policies and certificates are added.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // the entries of a node are the same in all tables of a listener

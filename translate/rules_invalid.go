@@ -44,9 +44,9 @@ func newInvalidStatusRules(e *memo.Engine, in invalidStatusIn) *invalidStatusRul
 	return r
 }
 
-// runInvalidStatus returns the status of an invalid object. It returns nil for a Namespace, for an object
-// without a valid name, for an object that belongs to another controller, and for a policy or route without
-// status entries.
+// runInvalidStatus returns the status of an invalid object. It returns nil for an object without a valid name,
+// for an object of a class that gatefold does not serve, for a policy or route without status entries, and for
+// other kinds, for example Namespace.
 func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	from, ok := r.in.invalid.Get(c, key)
 	if !ok || from.Nameless || !r.in.speaksOfInvalid(c, from) {
@@ -102,8 +102,8 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 }
 
 // invalidRoute sets the status of an invalid route in update, and returns update. The status has an entry for
-// each parentRef to a route, and for each parentRef to a Gateway or ListenerSet that does not belong to another
-// controller. If there are no entries, the result is nil.
+// each parentRef to a route, and for each parentRef to a Gateway or ListenerSet, unless gatefold does not serve
+// the class of that Gateway (see speaksOf). If there are no entries, the result is nil.
 func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {

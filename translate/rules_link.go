@@ -21,8 +21,8 @@ type linkIn struct {
 	MaxDepth int
 }
 
-// linkRules find the children of nodes, the routes of a delegation tree (see flatKey). A link is a parent's
-// node and a candidate child, with the rules of the parent that may delegate to the child.
+// linkRules find the children of each node of a delegation tree (see flatKey). A link is a parent's node and a
+// candidate child, with the rules of the parent that may delegate to the child.
 type linkRules struct {
 	in       linkIn
 	points   *memo.Rule[flatKey, *pointsOut]
@@ -49,7 +49,8 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns the fields of a node that the links to its children read.
+// runPoints returns the part of a node's result that the rule "link" reads for each candidate child of the node
+// (see pointsOut).
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -76,10 +77,12 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 }
 
 // runLink returns the rules of a parent that may delegate to a candidate child, and the rejections by the
-// parent's other rules. If the link closes a cycle, or a chain of more than Options.MaxDepth routes, the result
-// has that rejection only. The result is empty if the candidate or the parent does not exist, or if the
-// children exceed the budget. It is also empty if the parent selects by wildcard or label a route above itself,
-// or itself, and that route does not allow this parent (route.Consents).
+// parent's other rules. If the link closes a cycle, or makes a chain of more than Options.MaxDepth routes, the
+// result has only the rejection for this reason. The result is empty in each of these cases:
+//   - The candidate or the parent does not exist.
+//   - The children in the candidate's namespace exceed the budget.
+//   - The candidate is the parent itself or a route above it, the parent does not select the candidate by name,
+//     and the candidate does not allow this parent (route.Consents).
 func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := r.in.routes.Get(c, key.Child)
 	parent := r.points.Get(c, key.Parent)

@@ -60,8 +60,8 @@ func lostRule(object *manifest.Object, section string) *manifest.Problem {
 		meant(section, names)+"name the rule: rules[].name")
 }
 
-// lostGateway returns the problem of a Gateway or listener that does not exist, nil if it exists. It returns
-// nil for a Gateway of another controller.
+// lostGateway returns the problem of a Gateway or listener that does not exist, nil if both exist. It returns
+// nil for a Gateway that exists and that gatefold does not serve.
 func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.gateways.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
@@ -73,8 +73,8 @@ func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section st
 	return lostListener(at, section, g.Listeners)
 }
 
-// lostSet returns the problem of a ListenerSet or listener that does not exist, nil if it exists. It returns
-// nil for a ListenerSet of another controller.
+// lostSet returns the problem of a ListenerSet or listener that does not exist, nil if both exist. It returns
+// nil for a ListenerSet whose Gateway is of a class that gatefold does not serve.
 func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.listenerSets.Get(c, at); !exists {
 		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))

@@ -27,9 +27,9 @@ type nodeIn struct {
 type nodeRules struct {
 	in   nodeIn
 	flat *memo.Rule[flatKey, *flatOut]
-	// link has the links that a child's node depends on. This rule is declared after a rule that reads it, as
-	// the only one, because nodes and links depend on each other: a link reads the node of the parent, which has
-	// a shorter chain, and the budget.
+	// link has the links that a child's node depends on. It is the only rule that is declared after a rule that
+	// reads it (flat), because nodes and links depend on each other: a link reads the budget, and the node of the
+	// parent, which has a shorter chain.
 	link *memo.Rule[linkKey, *linkOut]
 }
 
@@ -44,8 +44,7 @@ func (r *nodeRules) report(all *problemFold) {
 }
 
 // runFlat returns the flattened rules of a node (a route in a delegation tree, see flatKey), encoded and with
-// policies. The result is empty if the route does not exist, if the node is a root that is not attached on the
-// port, or if the node is a child without links to its parent.
+// policies. The result is empty if the route does not exist, or if nothing is to be flattened (see setting).
 func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	object, ok := r.in.routes.Get(c, key.Route)
 	setting, hosts, stands := r.setting(c, key)
@@ -90,8 +89,9 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 }
 
 // setting returns what the flattened rules of a node (see flatKey) depend on besides the node's own route: the
-// links to the parent, and the hosts. The result stands is false if the node serves nothing. That is the case
-// for a root that is not attached on the port, and for a child without links to its parent.
+// links to the parent, and the hosts. The result stands is false if nothing is to be flattened: for a root that
+// is not attached on the port, and for a child without links to its parent. For a root with port 0 (see flatKey),
+// stands is true.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {

@@ -26,8 +26,8 @@ type offerIn struct {
 	routes *objects
 }
 
-// offerRules count the routes that parents can select, by the property that they select by (route.Property: a
-// name, a namespace, a label or a parentRef). count has the number of all routes.
+// offerRules count the routes that parents can select, by the property that parents select by (route.Property: a
+// name, a namespace, a label or a parentRef). The fold count has the number of all routes.
 type offerRules struct {
 	in      offerIn
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]

@@ -57,7 +57,7 @@ type policyOut struct {
 type levelOut struct {
 	policy.Level
 	// Closed is the reason why the rule, and all rules of delegated routes below it, answer 500: a policy is
-	// missing or cannot be used, or too many policies apply. It is nil if the rule serves.
+	// missing or cannot be used, or too many policies apply. It is nil if there is no such reason.
 	Closed   *closing
 	Problems []manifest.Problem
 	// Burden is what the policies add to each match of the rule if no other level has policies.
@@ -224,8 +224,8 @@ func (g *gathering) close(by *closing, streams bool) {
 	}
 }
 
-// add adds the policy with the key of. The parameter standing says how the policy applies, for example by its
-// targetRef. If the policy cannot be used, the rules answer 500. If the policy does not exist, add changes
+// add adds the policy with a given key (of). The parameter standing says how the policy applies, for example by
+// its targetRef. If the policy cannot be used, the rules answer 500. If the policy does not exist, add changes
 // nothing, and found is false.
 func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
 	p := g.get(of)

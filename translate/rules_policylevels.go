@@ -19,7 +19,7 @@ import (
 // policyLevels returns the policies of a flattened rule by level. The first levels are those of the rules that
 // delegate to the rule, root first. The last level has the policies of the rule in its own route (of), nil if
 // there are none. If targeted is false, no policy targets the route, so that only policies named by a filter of
-// the rule are looked up. If no level has policies, the usual case, the result is nil.
+// the rule are looked up. If targeted is false and no level has policies, the usual case, the result is nil.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -149,8 +149,9 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
-// authLevels returns the policies in levels that set extAuth, with the index of their level. The levels are
-// sorted from the root down. If the merged fields (extras) have no extAuth, the result is nil.
+// authLevels returns the policies in levels that set extAuth, with the index of their level. It leaves out
+// policies that only disable extAuth. The levels are sorted from the root down. If the merged fields (extras)
+// have no extAuth, the result is nil.
 func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	if extras == nil || extras.ExtAuth == nil {
 		return nil

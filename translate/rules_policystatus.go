@@ -24,8 +24,8 @@ type policyUseKey struct {
 	Gateway string
 }
 
-// effectCounts counts at how many places a policy has each effect. A place is a listener, or a node of a
-// delegation tree (flatKey). The index is a policy.Effect.
+// effectCounts counts at how many places a policy has each effect. A place is a listener, a node of a delegation
+// tree (flatKey), or a Gateway with all its nodes. The index is a policy.Effect.
 type effectCounts [3]int
 
 // sum returns the effect of a policy at all counted places together. If the places have different effects, the
@@ -77,7 +77,7 @@ type policyStatusRules struct {
 	lost         *memo.Rule[manifest.Key, []targetOut]
 	effects      *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
-	// unchecked has a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
+	// The rule unchecked has a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
@@ -210,8 +210,8 @@ func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect])
 	return f
 }
 
-// hostTarget is a Gateway, ListenerSet or listener that a policy applies to, with the effects of the policy at
-// its listeners.
+// hostTarget is a Gateway, ListenerSet or listener in the status of a policy, with the effects of the policy at
+// its listeners. For a Gateway, the effect at the routes of the Gateway counts, too.
 type hostTarget struct {
 	Ref     gwv1.ParentReference
 	Effects effectCounts
@@ -263,7 +263,8 @@ func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, se
 	return out
 }
 
-// setAt returns the ListenerSet of a key, nil for an object of another kind.
+// setAt returns the ListenerSet of a key. It returns nil for an object of another kind, and if gatefold does not
+// serve the ListenerSet.
 func (r *policyStatusRules) setAt(c *memo.Ctx, at manifest.Key) *listen.Set {
 	if at.Kind != kindListenerSet {
 		return nil

@@ -25,7 +25,7 @@ type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[
 
 // reporter is a part of the network (see network) whose values contain problems.
 type reporter interface {
-	// report declares the problems of the part as members of all.
+	// report declares the problems of the part as members of the given fold (all).
 	report(all *problemFold)
 }
 

@@ -16,7 +16,7 @@ import (
 type outcome struct {
 	Attach *attachOut
 	// Whole is true if no rule of the route works as it is written. Unsupported says which fields do not work.
-	// Closed has, by Gateway, the reason why the rules answer 500 there.
+	// Closed has, by Gateway, the reason why the route, or a part of it, is not served there (see placed.Closed).
 	Whole       bool
 	Unsupported []string
 	Closed      map[string]string
@@ -48,7 +48,7 @@ func newRouteStatusRules(e *memo.Engine, in routeStatusIn) *routeStatusRules {
 	return r
 }
 
-// outcome returns the result of the rules for the route's kind.
+// outcome returns the outcome of a route, which the rules for the route's kind compute.
 func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	if route.IsStream(key) {
 		return r.streamOutcome(c, key)
@@ -61,8 +61,8 @@ func (r *routeStatusRules) outcome(c *memo.Ctx, key manifest.Key) outcome {
 	}
 }
 
-// runRouteStatus returns the status of a route, with an entry for each parentRef and each parent route. It
-// returns nil if the route does not exist, or if there is no entry.
+// runRouteStatus returns the status of a route, with an entry for each parentRef in attachOut.Parents and for
+// each parent route. It returns nil if the route does not exist, or if there is no entry.
 func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
@@ -91,7 +91,7 @@ func soundConditions(_ *memo.Ctx, generation int64) []metav1.Condition {
 	return []metav1.Condition{status.RouteAccepted(generation, none), status.RouteResolvedRefs(generation, none)}
 }
 
-// conditions returns the conditions of a route for one parentRef to a listener.
+// conditions returns the conditions of a route for one parentRef to a Gateway or ListenerSet.
 func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, generation int64) []metav1.Condition {
 	accepted := parent.Accepted
 	if lost := o.lost(parent); accepted.Good() && lost != "" {

@@ -35,8 +35,8 @@ type spot struct {
 	Path   string
 }
 
-// shadowKey identifies a shadow by its virtual host and two rules with the same match. The problem is reported
-// on Rule, and Other is the second of the two rules.
+// shadowKey identifies a shadow by its virtual host and two rules with the same match. Rule is the one that the
+// problem is reported on, and Other is the other one.
 type shadowKey struct {
 	Table       tableKey
 	Rule, Other string

@@ -149,7 +149,8 @@ func onLoopback(endpoints []ir.Endpoint) bool {
 	})
 }
 
-// insecureUse is a port without TLS on which users sign in for a route. By identifies the node.
+// insecureUse is a port without TLS on which users sign in for a route. By says what needs the sign-in: "route"
+// for a root, or the name of a node below it (see flatKey).
 type insecureUse struct {
 	portKey
 	Route manifest.Key
@@ -160,9 +161,9 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields use, a port and a route, if users sign in (signIns is not empty) in a virtual host
-// without TLS (table). It yields nothing for a port that is already in seen. It adds the port of each yielded
-// use to seen.
+// eachInsecure yields the given insecureUse (use) if users sign in (signIns is not empty) in a virtual host
+// without TLS (table). It yields nothing for a port that is already in seen. It adds the port of a yielded
+// insecureUse to seen.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return

@@ -90,8 +90,8 @@ func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *st
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
 }
 
-// runListenerSetStatus returns the status of a ListenerSet. It returns nil if gatefold does not serve the
-// Gateway of the set. The status of a set that is not accepted has no listeners.
+// runListenerSetStatus returns the status of a ListenerSet. It returns nil if gatefold does not serve the class
+// of the set's Gateway. The status of a set that is not accepted has no listeners.
 func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key) *status.Update {
 	set := r.in.listenerSet.Get(c, key)
 	if set == nil {

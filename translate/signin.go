@@ -22,7 +22,7 @@ const signInMatches = 1 << 16
 
 // signInRule returns the rule that answers the callback of an identity provider, or the logout if the parameter
 // logout is true. The parameter base is a rule whose policies name the provider; the new rule has the same
-// policies. It matches the exact path of the callback or logout, and otherwise the conditions of match.
+// policies. Its match is the parameter match with another path: the exact path of the callback or logout.
 func signInRule(base *ir.Rule, match ir.Match, logout bool) *ir.Rule {
 	use := base.Action.Extras.OAuth2
 	rule, path, name, at := *base, use.Extension.SignIn.RedirectPath, "oauth2-callback", signInMatches
@@ -53,11 +53,11 @@ type signInKey struct {
 	Extension manifest.Key
 }
 
-// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs, two for each
-// identity provider. The new rules match only requests that the parent delegates to the node by one of links.
-// The function above returns the provider that the policies above a rule set. For that provider nothing is
-// added, because the parent has the two rules already. If the parent does not delegate the two paths, a problem
-// is added instead.
+// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs: two for each identity
+// provider, and for a child two at each delegating match of the parent. The parameter links has these matches;
+// the new rules match only requests that the parent delegates by one of them. The parameter above is a function
+// that returns the provider that the policies above a rule set. For that provider nothing is added, because the
+// parent has the two rules already. If the parent does not delegate the two paths, a problem is added instead.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
@@ -109,8 +109,9 @@ func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	}
 }
 
-// outsideOf returns an error if the path for callback or logout of a rule's identity provider is not below the
-// path that the parent delegates (parent). If both paths are below that path, the result is nil.
+// outsideOf returns an error if the path for callback or logout of a rule's identity provider is not within the
+// path that the parent delegates (parent). If parent is not a path prefix, there always is an error. If both
+// paths are within the prefix, the result is nil.
 func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	provider := rule.Action.Extras.OAuth2.Extension.SignIn
 	for _, path := range []string{provider.RedirectPath, provider.LogoutPath} {

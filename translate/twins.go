@@ -18,16 +18,15 @@ const (
 	// maxTwins is the number of twins, pairs of rules with the same match, that are reported for a host if both
 	// rules belong to one namespace.
 	maxTwins = 100
-	// maxRivals is the number of twins, pairs of rules with the same match, that are reported for a host, for
-	// one route and one other namespace. Each route that has twins with another namespace has at least one
-	// reported.
+	// maxRivals limits the twins, pairs of rules with the same match, that are reported for a host if their routes
+	// are in two namespaces. A twin is left out if each of its two routes already has maxRivals twins with the
+	// namespace of the other. So each route that has twins with another namespace has at least one reported.
 	maxRivals = 20
 )
 
-// groupTwins returns a function for bucket.Shape.Twins, which returns the groups of two or more entries with
-// the same match. A guard is the rule for requests that no child of a delegating rule matches (ir.Rule.Guard).
-// If a rule of such a child is in the group and serves all hosts, the guard is left out. The parameter seed is
-// for hashes of matches.
+// groupTwins returns a function for bucket.Shape.Twins. That function returns the groups of two or more entries
+// with the same match, without the entries that twinsAmong leaves out. The parameter seed is for hashes of
+// matches.
 func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	return func(list []*entry) (groups [][]*entry) {
 		if len(list) < 2 {

@@ -37,8 +37,8 @@ type node struct {
 	links map[string]bool
 }
 
-// linked adds name to n.links if the parameter is is true: if the entry with this name is a symbolic or hard
-// link. Otherwise it removes name from n.links.
+// linked adds a name to n.links, or removes the name. The parameter "is" says which: it is true if the entry with
+// this name is a symbolic or hard link, and must be added.
 func (n *node) linked(name string, is bool) {
 	switch {
 	case !is:
@@ -121,8 +121,8 @@ func (s *scan) follow(e *entry) (ok bool) {
 }
 
 // judge decides from the name and the signature of e whether the watcher reads it. It adds "/" to the path of a
-// directory. It sets e.skip and e.detail if e has the name of a YAML file, but is not a regular file or is too
-// large. ok is false if the watcher ignores e.
+// directory. It sets e.skip and e.detail if e has the name of a file to read (s.takes), but is not a regular file
+// or is too large. ok is false if the watcher ignores e.
 func (s *scan) judge(e *entry) (ok bool) {
 	taken := s.takes(path.Base(e.path))
 	switch {
@@ -142,9 +142,9 @@ func (s *scan) judge(e *entry) (ok bool) {
 	return true
 }
 
-// Loadable reports whether a file may contain YAML, by its base name. It is a list of allowed extensions,
-// because files of editors (x~, 4913, sedXXXX, x.swp) have others. The caller has already left out hidden
-// files.
+// Loadable reports whether a file may contain YAML, by its base name. Only the extensions .yaml, .yml and .json
+// count, because temporary files of editors (x~, 4913, sedXXXX, x.swp) have others. Hidden files are not excluded:
+// the caller must do that.
 func Loadable(name string) bool {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":

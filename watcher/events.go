@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// maxNames is how many changed paths are remembered between two calls of take. If there are more, the whole
+// maxNames is how many changed paths are remembered between two calls of events.take. If there are more, the whole
 // folder is scanned.
 const maxNames = 10_000
 
@@ -95,7 +95,7 @@ func (e *events) limited(err error) {
 		"the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
 }
 
-// warn logs line with the message text. It logs each text only once.
+// warn logs line with a message, the parameter text. It logs each message only once.
 func (e *events) warn(line *zerolog.Event, text string) {
 	if e.warned[text] {
 		line.Discard().Send()
@@ -213,8 +213,8 @@ func (e *events) take() hints {
 	return h
 }
 
-// begin starts a full scan, which is a scan of the whole folder. During the scan, enter must be called for
-// every directory that still exists. After the scan, end must be called.
+// begin starts a full scan, which is a scan of the whole folder. During the scan, the method enter must be called
+// for every directory that the scan lists. After the scan, the method end must be called.
 func (e *events) begin() {
 	if e.fs == nil {
 		return
@@ -229,7 +229,7 @@ func (e *events) begin() {
 }
 
 // end ends a full scan. It removes the watches of directories for which the scan did not call enter, because
-// these directories no longer exist.
+// these directories no longer exist or are left out.
 func (e *events) end() {
 	for dir := range maps.Clone(e.watched) {
 		if !e.entered[dir] {
@@ -277,8 +277,8 @@ func (e *events) enter(dir string, id identity) {
 }
 
 // silent reports whether files on the file system of dir may change without events. dev is the device number of
-// that file system. silent tests each file system once, and writes nothing into the folder. It logs a warning
-// if the result is true.
+// that file system. silent tests each file system once, and writes nothing into the folder. It logs a warning for
+// the first file system for which the result is true.
 func (e *events) silent(dir string, dev uint64) bool {
 	m, known := e.mounts[dev]
 	if !known {

@@ -12,9 +12,9 @@ import (
 const chunkSize = 256
 
 // Files are the files of a Tree, sorted by path. They are stored in chunks of about 256 files and are
-// immutable. With returns new Files that share all unchanged chunks with the old Files. So an edit of one of
-// 100,000 files copies a few hundred entries, and a comparison of two Trees skips shared chunks. The zero value
-// is empty.
+// immutable. The method With returns new Files that share all unchanged chunks with the old Files. So an edit of
+// one of 100,000 files copies a few hundred entries, and a comparison of two Trees skips shared chunks. The zero
+// value is empty.
 type Files struct {
 	chunks []*chunk // none is empty
 	len    int

@@ -105,8 +105,8 @@ func trimBlanks(line string) string {
 	return trimmed
 }
 
-// match reports whether the file or directory name is left out. name is a path; that of a directory ends in
-// "/". The caller must not call match for paths below a directory that is left out.
+// match reports whether a file or directory is left out. The parameter name is its path, which ends in "/" for a
+// directory. The caller must not call match for paths below a directory that is left out.
 func (r ignoreRules) match(name string) bool {
 	name, dir := strings.CutSuffix(name, "/")
 	parts := strings.Split(name, "/")

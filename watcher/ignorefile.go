@@ -48,8 +48,8 @@ func newIgnoring(opt Options) *ignoring {
 func (i *ignoring) waits() bool { return !i.since.IsZero() }
 
 // moved reports whether the IgnoreFile may have changed since refresh last read it, so that a full scan is
-// needed. It returns false if the file is not used, and while waits returns true: then full scans follow
-// anyway.
+// needed. It returns false with IgnoreNotRead. It also returns false while waits returns true, because full scans
+// follow anyway.
 func (i *ignoring) moved(root *os.Root) bool {
 	if i.use == IgnoreNotRead || i.waits() {
 		return false
@@ -61,10 +61,10 @@ func (i *ignoring) moved(root *os.Root) bool {
 	return signatureOf(info) != i.seen
 }
 
-// refresh reads the IgnoreFile, and uses its patterns from now on. If the file cannot be read or must not be
-// used, the earlier patterns stay in use, and i.skip has the problem. If there is no IgnoreFile, only
-// Ignore.Globs are used. While a program is changing the file, refresh does nothing, for at most
-// Options.MaxOpen.
+// refresh reads the IgnoreFile, and uses its patterns from now on. If the file cannot be read, has an invalid
+// pattern or must not be used, the earlier patterns stay in use, and i.skip has the problem. If there is no
+// IgnoreFile, only Ignore.Globs are used. With IgnoreNotRead, refresh does nothing. While a program is changing the
+// file, refresh does nothing either, for at most Options.MaxOpen; but the first call always reads the file.
 func (i *ignoring) refresh(root *os.Root) {
 	if i.use == IgnoreNotRead {
 		return

@@ -33,8 +33,8 @@ var errOpen = errors.New("a program writes the file")
 // A file that changed earlier is read without this check.
 const recently = time.Minute
 
-// recent reports whether a file changed within the time recently, so that a program may still write it. Other
-// files do not need the more expensive test openForWriting.
+// recent reports whether a file changed so recently (see the constant recently) that a program may still write it.
+// Other files do not need the more expensive test openForWriting.
 func recent(sig signature) bool {
 	return time.Since(time.Unix(0, max(sig.mtime, sig.ctime))) < recently
 }

@@ -99,9 +99,9 @@ func newReader(opt Options) *reader {
 }
 
 // look compares the folder with the state that the reader knows, updates that state, and returns the changes.
-// at is the directory of the root. look compares only the names in dirs. It compares everything if dirs is nil,
-// or if the root is another directory than before. stale is true if the caller must call look again with nil.
-// The error says that the root cannot be listed.
+// The parameter at is the directory of the root. look compares only the names in dirs. It compares everything if
+// dirs is nil, if the root was missing, or if the root is another directory than before. The result stale is true
+// if the caller must call look again with nil as dirs. The error says that the root cannot be listed.
 func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, stale bool, err error) {
 	everywhere := dirs == nil || r.top == nil || !at.same(r.at)
 	before := r.ignore.skip

@@ -134,8 +134,9 @@ func (s *settle) heard(now time.Time, path string, wrote bool) {
 	}
 }
 
-// lock records whether git has locked the folder (gitLocked). While it is locked, due returns wait. If a lock
-// is older than Options.MaxLock, lock returns true once, and due ignores this lock from then on.
+// lock records whether git has locked the folder (gitLocked). While the folder is locked, the method due returns
+// the verdict wait. If a lock is older than Options.MaxLock, lock returns true once, and due ignores this lock from
+// then on.
 func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	if !locked {
 		s.lockedSince, s.alarmed = time.Time{}, false
@@ -160,8 +161,8 @@ func (s *settle) noticed(now time.Time) time.Time {
 	return now
 }
 
-// force makes the next call of due return quiet, even if nothing is pending and before the debounce is over.
-// Only a lock of git still delays it.
+// force makes the method due return the verdict quiet until done is called, even if nothing is pending and before
+// the debounce is over. Only a lock of git still delays this.
 func (s *settle) force() { s.forced = true }
 
 // due returns which pending changes may become a Tree at the time now. If it returns the verdict wait, the

@@ -53,10 +53,10 @@ type SkipReason string
 // The reasons for a Skip.
 const (
 	TooLarge     SkipReason = "FileTooLarge"   // larger than Limits.FileBytes
-	TreeTooLarge SkipReason = "TreeTooLarge"   // the Tree's bytes or files would exceed Limits
+	TreeTooLarge SkipReason = "TreeTooLarge"   // the Tree's bytes, files, directories or depth would exceed Limits
 	TooManyLinks SkipReason = "TooManyLinks"   // links lead to the same directories more often than Limits.Links
 	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and no content is known
 	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
-	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link to a place outside the root
-	Unreadable   SkipReason = "Unreadable"     // the system returned an error
+	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link that leaves the root or is absolute
+	Unreadable   SkipReason = "Unreadable"     // it cannot be read, for example because of an error of the system
 )

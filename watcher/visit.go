@@ -76,8 +76,9 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path of a link for visit.links: the path of its directory and the parameter name. For
-// the directory, it uses the path without links, if there is one, and otherwise l.dir.
+// plainPath returns the path of a link: the path of the directory that contains the link, followed by name. If a
+// path without links leads to that directory, plainPath uses this path. Otherwise it uses l.dir. The result is an
+// element of visit.links.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -96,9 +97,9 @@ func (s *scan) wait(v *visit, cost int) {
 	}
 }
 
-// drain lists all queued directories, and the directories in them, until both queues are empty. top is the
-// known state of the root. Then drain reports the directories that a limit leaves out, and removes vanished
-// directories from top.
+// drain lists all queued directories, and the directories in them, until both queues are empty. Then it reports the
+// directories that a limit leaves out, removes vanished directories from top, and calls collapse for each directory
+// whose link was replaced. The parameter top is the known state of the root.
 func (s *scan) drain(top *node) {
 	for _, queue := range []*shares[*visit]{&s.first, &s.last} {
 		for {
@@ -228,9 +229,9 @@ func (s *scan) counts(links []string) *tally {
 	return &s.scanned.linked
 }
 
-// recount adds more to the scan's count of names, after the directory n got or lost entries; more is negative
-// if it lost entries. Names of the root are not counted. If more is positive and a limit is then exceeded,
-// recount returns errLinks or errTooMany, otherwise nil.
+// recount corrects the scan's count of names after the directory n got or lost entries. The parameter more is the
+// number of new entries, and negative if n lost entries. Names of the root are not counted. If more is positive and
+// a limit is then exceeded, recount returns errLinks or errTooMany. In all other cases, it returns nil.
 func (s *scan) recount(dir string, n *node, more int) error {
 	switch {
 	case n.again:

@@ -33,7 +33,8 @@ const (
 // replaced another, fn is called even if nothing changed. For a missing root, fn receives Tree{Missing: true}.
 //
 // Watch returns nil after ctx has ended and the last call has returned. It returns an error only if opt.Root is
-// empty or cannot be watched in the requested mode. If fn or a goroutine of Watch panics, Watch panics.
+// empty, has no absolute path, or cannot be watched in the requested mode. If fn or a goroutine of Watch panics,
+// Watch panics.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")
@@ -143,8 +144,8 @@ func (w *watch) run(ctx context.Context) {
 }
 
 // pass looks for changes once, and makes a Tree if settle allows it. It compares only the names for which
-// events came. It compares the whole folder if force is true (a reload request), or if a scan of the whole
-// folder is due. It returns the time of the next pass.
+// events came. But it compares the whole folder if force is true (a reload request), if events were lost, if the
+// last look was incomplete, or if a scan of the whole folder is due. It returns the time of the next pass.
 func (w *watch) pass(force bool) time.Time {
 	start := time.Now()
 	h := w.events.take()
@@ -314,10 +315,11 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	return next
 }
 
-// give reads the changed files and puts the resulting Tree into w.out. v says which changes may be loaded. It
-// discards the Tree if the folder changed during the reading, and the root now leads to another directory or, if v
-// is quiet, patient returns true. It also discards a Tree without a root if v is additions. A later pass then tries
-// again.
+// give reads the changed files and puts the resulting Tree into w.out. The parameter v says which changes may be
+// loaded. In two cases give discards the Tree, so that a later pass tries again:
+//   - The folder changed during the reading, and the root now leads to another directory, or v is quiet and patient
+//     returns true.
+//   - The root is missing, and v is additions.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)
@@ -361,8 +363,8 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 	}
 }
 
-// stands reports whether the path of the root still leads to the directory at. It returns false if it cannot be
-// opened.
+// stands reports whether the path of the root still leads to the directory in the parameter at. It returns false if
+// the root cannot be opened.
 func (w *watch) stands(at place) bool {
 	root, now, err := openRoot(w.opt.Root)
 	if err != nil {

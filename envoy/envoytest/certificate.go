@@ -24,7 +24,7 @@ type Authority struct {
 	t           testing.TB
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	fixed       bool // its certificates are valid as long as its own
+	fixed       bool // the certificates that it issues are valid as long as the authority's own certificate
 	// PEM is the CA certificate of the authority.
 	PEM []byte
 }

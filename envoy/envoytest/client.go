@@ -2,8 +2,8 @@ package envoytest
 
 import "errors"
 
-// Client sends HTTP requests on kept-alive connections, one for each address. Only one goroutine may use it.
-// Unlike net/http's client, it sends paths unchanged.
+// Client sends HTTP/1.1 requests on kept-alive connections, one for each address and TLS server name. Only one
+// goroutine may use it. Unlike net/http's client, it sends paths unchanged.
 type Client struct {
 	kept map[string]*conn // by Request.place
 }
@@ -11,9 +11,8 @@ type Client struct {
 // NewClient returns a Client without connections.
 func NewClient() *Client { return &Client{kept: map[string]*conn{}} }
 
-// Do sends a request and returns the whole response. If the server has closed the kept-alive connection, it
-// sends the request a second time, so the request must be safe to repeat. The error means that there is no
-// response.
+// Do sends a request and returns the whole response. If the server has closed the kept-alive connection, Do sends
+// the request a second time, so the request must be safe to repeat. The error means that there is no response.
 func (k *Client) Do(request Request) (*Response, error) {
 	response, _, err := k.exchange(request, request.encode(), false)
 	return response, err
@@ -26,8 +25,9 @@ func (k *Client) Close() {
 	}
 }
 
-// exchange sends a request and returns the response. encoded is the request as bytes. If fresh is true, it uses
-// a new connection. resent is true if the request was sent twice. The error means that there is no response.
+// exchange sends a request and returns the response. The parameter encoded is the request as bytes. If fresh is true,
+// exchange uses a new connection. The result resent is true if the server had closed the kept-alive connection, so
+// that exchange tried again on a new one. The error means that there is no response.
 func (k *Client) exchange(request Request, encoded []byte, fresh bool) (response *Response, resent bool, err error) {
 	c, err := k.take(request, fresh)
 	if err != nil {

@@ -168,7 +168,8 @@ func (e *Envoy) AdminGet(path string) string {
 	return body
 }
 
-// get returns the body of the admin page at path. It returns an error if the status is not 200.
+// get returns the body of the admin page at path. It returns an error if Envoy does not answer within
+// requestTimeout, or if the status is not 200.
 func (e *Envoy) get(path string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()

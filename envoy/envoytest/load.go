@@ -119,7 +119,7 @@ func StartLoad(t testing.TB, options LoadOptions) *Load {
 	return l
 }
 
-// orDefault returns value, or otherwise if value is 0.
+// orDefault returns the parameter value, unless it is 0: then orDefault returns the parameter otherwise.
 func orDefault[T int | time.Duration](value, otherwise T) T {
 	if value == 0 {
 		return otherwise
@@ -133,7 +133,7 @@ func (l *Load) Stop() Result {
 	return l.Wait()
 }
 
-// StopAfter waits until the given number of requests was sent, or until the load reaches its limits. Then it
+// StopAfter waits until the given number of requests was answered or failed, or until the load has ended. Then it
 // stops the load and returns the result.
 func (l *Load) StopAfter(requests int) Result {
 	tick := time.NewTicker(time.Millisecond)
@@ -150,7 +150,7 @@ func (l *Load) StopAfter(requests int) Result {
 	return l.Stop()
 }
 
-// Wait waits until the load reaches its limits, and returns the result.
+// Wait waits until the load has ended, usually by the limits in LoadOptions, and returns the result.
 func (l *Load) Wait() Result {
 	l.running.Wait()
 	return l.Result()

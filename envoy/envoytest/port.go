@@ -17,7 +17,7 @@ const (
 	portBlock = 64
 )
 
-// claimed are the ports that this process has reserved.
+// claimed has the ports that this process has reserved and that no test uses now.
 var claimed portPool //nolint:gochecknoglobals // all tests of a process share its ports
 
 // portPool has the ports that this process has reserved and that no test uses now.

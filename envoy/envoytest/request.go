@@ -19,12 +19,13 @@ import (
 	"github.com/gatefold/gatefold/examples/echo/handler"
 )
 
-// requestTimeout limits the time for one request and its response, including the time to connect.
+// requestTimeout limits the time of each step: to connect, to complete the TLS handshake, and to send a request and
+// receive the response.
 const requestTimeout = 30 * time.Second
 
-// Request is one HTTP request. It is sent unchanged: without normalization and escaping. Only the headers Host
-// and Content-Length are added. With HTTP/2, Host and Path must be set, and Preface, Raw and Timeout have no
-// effect.
+// Request is one HTTP request. With HTTP/1.1, it is sent unchanged: without normalization and escaping. Only the
+// headers Host and Content-Length are added. With HTTP/2, net/http sends it and may add other headers. Host and Path
+// must then be set, and Preface, Raw and Timeout have no effect.
 type Request struct {
 	// Address is the "ip:port" to connect to.
 	Address string
@@ -72,11 +73,13 @@ type Response struct {
 	Backend string
 	// Certificate is the certificate of the server, or nil without TLS.
 	Certificate *x509.Certificate
-	// Closing is true if the server closes the connection after this response.
+	// Closing is true if the server closes the HTTP/1.1 connection after this response, or switches its protocol
+	// (status 101).
 	Closing bool
 }
 
-// Echoed returns the request as the echo backend received it. It returns an error if no echo backend answered.
+// Echoed returns the request as the echo backend received it. It returns an error if no echo backend answered, or
+// if the body is not the JSON of a handler.Answer.
 func (r *Response) Echoed() (handler.Answer, error) {
 	var answer handler.Answer
 	if r.Backend == "" {

@@ -126,7 +126,7 @@ func (s *SignIn) flaky(value string) bool {
 }
 
 // askedByHTTP returns a text that describes a request to a SignIn, such as "GET /a host=a.test authorization=x
-// body=3". It leaves out headers that Envoy adds.
+// body=3". It leaves out the headers x-envoy-*, content-length, accept-encoding and user-agent.
 func askedByHTTP(r *http.Request) string {
 	body := ""
 	if r.ContentLength > 0 {

@@ -44,8 +44,8 @@ func oauth2Proxy(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("Authenticated"))
 }
 
-// toProvider redirects a browser to the identity provider. The provider later redirects the browser to the URL
-// back.
+// toProvider redirects a browser to the identity provider. The parameter back is the URL that the browser wanted to
+// open. The query parameter state contains this URL.
 func toProvider(w http.ResponseWriter, r *http.Request, back string) {
 	w.Header().Add("Set-Cookie", "_oauth2_proxy_csrf=n; Path=/; HttpOnly")
 	http.Redirect(w, r, "https://idp.example/authorize?state=n:"+url.QueryEscape(back), http.StatusFound)
@@ -91,8 +91,8 @@ func authelia(w http.ResponseWriter, r *http.Request) {
 }
 
 // authentik answers like an outpost of Authentik. At /outpost.goauthentik.io/auth/envoy followed by the path of
-// the request, it answers 200 with a session, and otherwise redirects to its page start. Its page callback
-// begins a session. Other paths get 404.
+// the request, it answers 200 with a session, and otherwise redirects to its page start. The page start redirects
+// to Authentik itself. The page callback begins a session. Other paths get 404.
 func authentik(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	path, found := strings.CutPrefix(r.RequestURI, "/outpost.goauthentik.io/auth/envoy")

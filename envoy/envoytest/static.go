@@ -21,9 +21,9 @@ type Static struct {
 	resources bootstrapv3.Bootstrap_StaticResources
 }
 
-// AddListener adds an encoded Listener, and returns it decoded. The RouteConfiguration in the parameter routes
-// replaces RDS. Only the first filter chain is changed. Its filters that would request their configuration get
-// an empty configuration.
+// AddListener adds an encoded Listener, and returns it decoded. It changes only the first filter chain: the
+// RouteConfiguration in the parameter routes replaces RDS, and HTTP filters that would request their configuration
+// get an empty one.
 func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.RouteConfiguration) *listenerv3.Listener {
 	t.Helper()
 	message, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
@@ -48,7 +48,7 @@ func (s *Static) AddListener(t testing.TB, listener []byte, routes *routev3.Rout
 	return message
 }
 
-// inlineFilters gives an empty configuration to each filter that would request its configuration.
+// inlineFilters gives an empty JwtAuthentication to each filter that would request its configuration.
 func inlineFilters(filters []*hcmv3.HttpFilter) error {
 	for _, filter := range filters {
 		if filter.GetConfigDiscovery() == nil {

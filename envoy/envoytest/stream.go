@@ -29,9 +29,9 @@ func EchoUDP(t testing.TB, name, address string) {
 // maxDatagram is the size of the largest datagram, in bytes.
 const maxDatagram = 1500
 
-// Sessions sends a datagram to "ip:port" from each of n sockets, and waits for the answers until the time is
-// over. It returns the number of answers by backend; the backend names itself in its answer. Under "" is the
-// number of datagrams without an answer.
+// Sessions sends a datagram to "ip:port" from each of n sockets, and waits for the answers. The parameter within
+// limits the wait. Sessions returns the number of answers by backend; the backend names itself in its answer. Under
+// "" is the number of datagrams without an answer.
 func Sessions(t testing.TB, address string, n int, within time.Duration) map[string]int {
 	t.Helper()
 	var sockets []net.Conn

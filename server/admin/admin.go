@@ -1,6 +1,7 @@
 // Package admin serves the admin pages, and has the types of their JSON. The commands use the same types to
-// read the pages. All pages are JSON, except the metrics. Only one page changes something: it reloads the
-// folder. docs/design/status.md says who may request which page.
+// read the pages. All pages are JSON, except the metrics, the profiles, the snapshot for `gatefold plan` and the
+// HTML pages (Options.Page). Only one page changes something: it reloads the folder. docs/design/status.md says
+// who may request which page.
 //
 // The package has no state. The content of a page comes from the server (Loaded, Envoys, Board) and from the
 // engine (Folder).
@@ -87,8 +88,8 @@ type Envoys interface {
 	Fleets() []Fleet
 	// Forgive makes the server send rejected resources to Envoys again. It returns at once.
 	Forgive()
-	// Promote sends to all Envoys the revisions that only canaries have. It returns when no problem says any
-	// more that a fleet is frozen, or when ctx ends.
+	// Promote sends to all Envoys the revisions that only canaries have. It returns after the problems that
+	// report frozen fleets were computed again, or when ctx ends.
 	Promote(ctx context.Context)
 }
 

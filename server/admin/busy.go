@@ -27,8 +27,8 @@ const (
 // BusySteps returns the names of the steps between a change of the folder and its publication, in order.
 func BusySteps() []string { return []string{"store", "translate", "locate", "test", "publish"} }
 
-// Words returns a message if the running step takes, or a change has waited, at least BusyAlarm. Otherwise it
-// returns "".
+// Words returns a message if the running step has taken at least BusyAlarm, or if a change has waited that long.
+// Otherwise it returns "".
 func (b Busy) Words() string {
 	if b.Step == "" || max(b.Took, b.Behind) < BusyAlarm {
 		return ""

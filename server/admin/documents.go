@@ -122,9 +122,9 @@ func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	return explain.Explain(facts, query)
 }
 
-// Envoys asks each connected Envoy which endpoints it does not use; all these queries together take at most
-// askedFor. If an Envoy does not say, its field Unknown has the reason. The result also has the Envoys that this
-// machine runs, and the fleets with canaries.
+// Envoys asks the connected Envoys which endpoints they do not use; all these queries together take at most
+// askedFor. If an Envoy may not be asked or does not answer, its field Unknown has the reason. The result also has
+// the Envoys that this machine should run, and the fleets with canaries.
 func (d Documents) Envoys(ctx context.Context) EnvoyList {
 	connected, view := d.options.Envoys.Connected(), d.options.Loaded.View()
 	ctx, cancel := context.WithTimeout(ctx, askedFor)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// guard returns a handler that passes only allowed requests to pages: GET and HEAD, and any method for
-// ReloadPath. It rejects requests that a browser sends for a page of another site. Over loopback, the Host of a
-// request must be an IP address or localhost. Without this check, a web page whose own name resolves to this
+// guard returns a handler that passes only allowed requests to the handler pages: GET and HEAD, and any method for
+// ReloadPath. It rejects requests that a browser sends for a web page of another origin. Over loopback, the Host of
+// a request must be an IP address or localhost. Without this check, a web page whose own name resolves to this
 // host (DNS rebinding) could read the configuration.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,8 @@ func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 }
 
 // status is the page /api/v1/status and the pages below it: the objects that the path and ?namespace= select.
-// It answers 400 for an unknown kind or query parameter, and 404 for an object without a status.
+// It answers 400 for an unknown kind or query parameter, and for a namespace that the kind lacks or needs. It
+// answers 404 for an object without a status.
 func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return

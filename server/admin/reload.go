@@ -10,7 +10,7 @@ import (
 // ReloadPath is the only admin page that changes something (docs/design/status.md).
 const ReloadPath = "/api/v1/reload"
 
-// maxChanges is how many added or changed objects, and how many removed objects, Changes names.
+// maxChanges is how many objects each list in the type Changes has at most.
 const maxChanges = 100
 
 // Changes are the objects that a reload added, changed and removed.
@@ -23,7 +23,7 @@ type Changes struct {
 	RemovedCount int            `json:"removedCount"`
 }
 
-// Add adds the objects that one Change of the store set or removed to c. c lists at most maxChanges objects of
+// Add adds to c the objects that one Change of the store has set or removed. c lists at most maxChanges objects of
 // each kind of change, and counts all of them.
 func (c *Changes) Add(change store.Change) {
 	c.SetCount += len(change.Set)
@@ -46,7 +46,8 @@ type Reloaded struct {
 // allow-empty=true, an empty or missing folder is applied, too. With promote=true, revisions that only canaries
 // have go to all Envoys. The response lists what changed. The status is 409 with the reason if the folder is
 // frozen or missing, 500 after an error in gatefold, 503 if gatefold stops first, and 403 if a browser sends the
-// request for a web page.
+// request for a web page. It is 404 without a folder, 405 for another method than POST, and 400 for an unknown
+// query parameter.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

@@ -10,11 +10,11 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns what the condition Programmed says: of the object o or, if listener is not "", of that listener of
-// o. The result is v, except if an address of the object or listener cannot be bound. Then the status is False.
-// The reason is AddressNotUsable for a Gateway, and PortUnavailable for a ListenerSet or a listener. The message
-// for a listener has Envoy's error and what to do; the message for an object names its listeners that cannot be
-// bound.
+// of returns what the condition Programmed of the object o says. If listener is not "", it is the condition of
+// that listener of o. The result is v, except if an address of the object or listener cannot be bound. Then the
+// status is False. The reason is AddressNotUsable for a Gateway, and PortUnavailable for a ListenerSet or a
+// listener. The message for a listener has Envoy's error and what to do; the message for an object names its
+// listeners that cannot be bound.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {

@@ -42,8 +42,8 @@ func (v Verdict) Equal(other Verdict) bool {
 
 // Board has the status of all objects. It may be used from any goroutine.
 type Board struct {
-	// refresh makes the messages of outdated verdicts again, and calls Judge with them. It is called before
-	// verdicts are read (List, Feed.Take), while mu is not locked.
+	// refresh makes the messages of outdated verdicts again, and calls Judge with each verdict that changed. It is
+	// called before verdicts are read (List, Feed.Take), while mu is not locked.
 	refresh func()
 
 	mu        sync.Mutex
@@ -59,7 +59,7 @@ type Board struct {
 }
 
 // New returns an empty board. The board calls the function refresh before verdicts are read. Then refresh must
-// call Judge for each Gateway whose verdict may have another message now.
+// call Judge for each Gateway whose verdict has another message now.
 func New(refresh func()) *Board {
 	return &Board{
 		refresh: refresh, objects: map[manifest.Key]*object{}, verdicts: map[string]Verdict{},

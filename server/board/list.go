@@ -48,8 +48,8 @@ func (s sight) at(key manifest.Key) Object[any] {
 	}
 }
 
-// apiVersion returns the apiVersion of objects of a group: gatefold's own version for gatefold's group, v1
-// otherwise.
+// apiVersion returns the apiVersion of objects of a group: the group and its version, or only "v1" for the group
+// "". The version is api.Version for the group api.Group, and v1 for every other group.
 func apiVersion(group string) string {
 	switch group {
 	case api.Group:
@@ -60,9 +60,9 @@ func apiVersion(group string) string {
 	return group + "/v1"
 }
 
-// Missing returns the message for a filter that names one object, if this object has no status: that the object
-// does not exist, and which similar object exists. If no object of that kind has a status, the message adds that
-// the kind may have none.
+// Missing returns the message for a filter that names one object, if this object has no status. The message says
+// that the object does not exist, and may suggest a similar one. If no object of that kind has a status, it adds
+// that the kind may have none.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// object is the published status of one object, with the fields of status.Update. Only since may change after
-// it is stored.
+// object is the published status of one object, with the fields of status.Update. After an object is stored, only
+// its field since may change.
 type object struct {
 	generation int64
 	gateway    string
@@ -24,8 +24,8 @@ type object struct {
 // stamps are the transition times of the conditions of a status, in the order of conditionLists.
 type stamps []metav1.Time
 
-// sight is all that the board knows of one object at one moment. It is copied while the board is locked. The
-// caller then makes the status that users see from the copy (show), without the lock.
+// sight is all that the board knows of one object at one moment. It is copied while the board is locked. From the
+// copy, the caller then makes the status that users see (show), without the lock.
 type sight struct {
 	object
 	verdict  Verdict

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/expect"
 )
 
-// sendTimes is how many times a line of a test file is sent if it expects several backends. Other lines, and
-// lines about a connection or datagram, are sent once.
+// sendTimes is how many times the HTTP request of a line of a test file is sent, if the line expects several
+// backends. All other lines are sent once.
 const sendTimes = 100
 
 // target is a value of --against: the address of an Envoy, and which tests (lines of test files) are sent to
@@ -24,13 +24,14 @@ type target struct {
 	// lines.
 	scheme string
 	port   uint32
-	// The fields host and to are the address of the Envoy. If to is 0, the port is the port of the line.
+	// The field host is the host of the Envoy, and the field to is the port. If the field to is 0, the port is that
+	// of the line.
 	host string
 	to   uint32
 }
 
-// parseTarget parses a value of --against: HOST, HOST:PORT, a URL, or PORT=HOST:PORT. For other texts it
-// returns an error that names --against and the text.
+// parseTarget parses a value of --against: HOST, HOST:PORT or a URL without a path. PORT= may stand in front of
+// each of them. For other texts it returns an error that names --against and the text.
 func parseTarget(text string) (t target, err error) {
 	wrong := fmt.Errorf("--against %q: must be a URL such as http://127.0.0.1:8080, an address, or PORT=ADDRESS for the lines of one port", text)
 	t.text = text

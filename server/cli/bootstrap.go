@@ -69,8 +69,9 @@ func bootstrapCommand() *cobra.Command {
 }
 
 // nameSecrets checks the TLS options and makes their paths absolute. It also chooses the paths of two files next
-// to the bootstrap file (path), each for an SDS Secret: Envoy reloads changed certificates only if such a file
-// names them. Without TLS it does nothing. The error names the missing flag.
+// to the bootstrap file (the parameter path), each for an SDS Secret: Envoy reloads changed certificates only if
+// such a file names them. Without TLS it does nothing. It returns an error if a flag is missing, or if the
+// working directory is not known.
 func nameSecrets(tls *envoy.TLS, path string) error {
 	if *tls == (envoy.TLS{}) {
 		return nil

@@ -87,9 +87,9 @@ const hurryTime = 5 * time.Second
 const sameSignal = 500 * time.Millisecond
 
 // untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, the cause of the
-// context is engine.ErrInterrupted. A second signal closes the channel that the function hurried returns for
-// this context; the program exits if the command does not end within hurryTime after that. The caller must call
-// the returned function at the end of the command.
+// context is engine.ErrInterrupted. A second signal, later than sameSignal after the first, closes the channel that
+// the function hurried returns for this context. The program exits if the command does not end within hurryTime
+// after that. The caller must call the returned function at the end of the command.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))
@@ -202,7 +202,8 @@ func allCommands(parent *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// noSuchCommand returns an error for an unknown command, with a suggestion. It returns nil without args.
+// noSuchCommand returns an error for an unknown command. The error suggests commands with a similar name.
+// noSuchCommand returns nil if args is empty.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -210,8 +211,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s; see 'gatefold --help'", args[0], didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
-// exactly returns an argument check that requires one argument for each of names. The error lists the names of
-// the missing arguments, or shows the first argument that is too many.
+// exactly returns an argument check that requires as many arguments as there are names. The error lists the names
+// of the missing arguments, or shows the first argument that is too many.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -221,8 +222,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne returns an argument check that requires at least one argument. name describes the argument in the
-// error.
+// atLeastOne returns an argument check that requires at least one argument. The parameter name describes this
+// argument in the error.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -246,8 +247,8 @@ func noMore(cmd *cobra.Command, args []string, n int) error {
 	return fmt.Errorf("%s takes no further argument, but got %q; see '%s --help'", cmd.Name(), args[n], cmd.CommandPath())
 }
 
-// explainFlagError returns the error for an invalid flag in one line. It adds flags with a name similar to an
-// unknown flag, and how to list all flags.
+// explainFlagError returns the error for an invalid flag, in one line that also says how to list all flags. For an
+// unknown flag, the line suggests flags with a similar name.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var suggestion string
@@ -257,8 +258,8 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s; see '%s --help'", plainFlagError(err), suggestion, cmd.CommandPath())
 }
 
-// similarFlags returns the flags with a name similar to name, with "--". Similarity is measured with cobra's
-// function for commands.
+// similarFlags returns the names of the flags that are similar to the parameter name. Each result begins with
+// "--". Similarity is measured with cobra's function for commands.
 func similarFlags(flags *pflag.FlagSet, name string) []string {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2}
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -27,14 +27,14 @@ type client struct {
 	errors func() io.Writer
 }
 
-// defaultTimeout is how long a command waits for a response. healthTimeout is how long healthcheck waits.
-// healthTimeout is shorter than the timeout of HEALTHCHECK in the Dockerfile.
+// defaultTimeout and healthTimeout are defaults of --timeout, which is how long a command waits for a response.
+// healthTimeout is for the command healthcheck. It is shorter than the timeout of HEALTHCHECK in the Dockerfile.
 const defaultTimeout, healthTimeout = 5 * time.Second, 2 * time.Second
 
 // sayAfter is how long a command waits for a response before it prints what it waits for.
 const sayAfter = time.Second
 
-// register adds the flags of the client to a command. timeout is the default of --timeout.
+// register adds the flags of the client to a command. The parameter timeout is the default of --timeout.
 func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
 	c.errors = cmd.ErrOrStderr
 	flags := cmd.Flags()
@@ -68,9 +68,9 @@ func (c *client) ask(ctx context.Context, method, page string) (code int, body [
 	return code, body, nil
 }
 
-// stream sends a request for a page, and calls the function read with the status code and the body, of which
-// read gets at most maxAnswer bytes. stream returns the error of read. It also returns an error if the address
-// is invalid, if there was no response, or if the status is 500.
+// stream sends a request for a page, and calls the function read with the status code and the body (at most
+// maxAnswer bytes). It returns the error of the function read. It also returns an error, without calling read, if
+// the address is invalid, if there was no response, or if the status is 500.
 func (c *client) stream(ctx context.Context, method, page string, read func(code int, body io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

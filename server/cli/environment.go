@@ -30,7 +30,7 @@ func environmentNames(flag string) []string {
 	return names
 }
 
-// fromEnvironment reports whether a variable can set the flag.
+// fromEnvironment reports whether an environment variable can set the flag.
 func fromEnvironment(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
 
 // describeEnvironment adds to the help of each flag the names of the environment variables for the flag.
@@ -65,7 +65,8 @@ func applyEnvironment(flags *pflag.FlagSet) error {
 }
 
 // plainFlagError replaces the error for an invalid value of a flag by an error that describes valid values. It
-// returns other errors, and errors for flags of other types, unchanged.
+// does so only for flags that are boolean, a duration, a whole number or a percentage. It returns any other error
+// unchanged.
 func plainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -91,7 +92,7 @@ func plainFlagError(err error) error {
 
 // warnOfMisspelt prints a warning for each variable GATEFOLD_… that no flag uses and whose name is similar to a
 // flag's variable. It gives no warning for other unknown variables, because container platforms set such
-// variables, nor for empty ones.
+// variables. It gives none for empty variables, and none for GATEFOLD_ENVOY, which the script envoy/get-envoy uses.
 func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	var known []string
 	for _, cmd := range allCommands(root) {
@@ -112,8 +113,9 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// nearestVariable returns the known name that is most similar to name, or "" if none is similar. Two names are
-// similar if they differ in one letter, or in two if name has at least six letters after GATEFOLD_.
+// nearestVariable returns the element of known that is most similar to the parameter name, or "" if none is
+// similar. Two names are similar if they differ in one letter, or in two if the parameter name has at least six
+// letters after GATEFOLD_.
 func nearestVariable(name string, known []string) (like string) {
 	const prefix = "GATEFOLD_"
 	least := 1 + min(2, max(1, (len(name)-len(prefix))/3))

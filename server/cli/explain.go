@@ -135,8 +135,8 @@ func (o *explainOptions) print(w io.Writer, report *explain.Report, folder strin
 	return err
 }
 
-// ask requests the report from a running gatefold. address is the URL of the request to explain. The error
-// means that gatefold did not answer, or that it could not explain the request.
+// ask requests the report from a running gatefold. The parameter address is the URL of the request to explain.
+// The error means that gatefold gave no valid answer, or that it could not explain the request.
 func (o *explainOptions) ask(ctx context.Context, method, address string) (*explain.Report, error) {
 	question := url.Values{"method": {method}, "url": {address}, "header": o.headers}
 	if o.gateway != "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyWords returns the end of the first line of explain's text; "" if no policy is to be named. It names each
-// policy that does not apply, and each policy that applies in its last valid version. If r.Reason already names
-// a policy that does not apply, only file and line are added. If the rule fails closed because of a policy,
-// other policies are left out.
+// policyWords returns the end of the first line of explain's text. It names each policy that does not apply, and
+// each policy that applies in its last valid version. If r.Reason already names a policy that does not apply,
+// only the file and line of this policy are added. If the rule fails closed, all other policies are left out. The
+// result is "" if there is nothing to add.
 func policyWords(r *explain.Report) string {
 	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
 	var words strings.Builder
@@ -34,7 +34,7 @@ func policyWords(r *explain.Report) string {
 	return words.String()
 }
 
-// policy adds a row for a policy of the request, with the fields that apply.
+// policy adds a row for a policy of the request, with the state of the policy (see stateWords).
 func (t *explainPage) policy(p explain.PolicyReport) {
 	text := p.Object.String()
 	if p.Target != "" {
@@ -43,8 +43,9 @@ func (t *explainPage) policy(p explain.PolicyReport) {
 	t.row("policy", text+": "+stateWords(p), p.At)
 }
 
-// stateWords returns in words the state of a policy: the fields that apply, and the policies that override or
-// extend them. If the policy is not in force or is stale, the text has the reason.
+// stateWords returns in words the state of a policy: its fields that apply, and the policies that override it or
+// are merged with it. If the policy is stale, the text also has the reason. If the policy is not in force, the
+// text has only the reason.
 func stateWords(p explain.PolicyReport) string {
 	fields, others := strings.Join(p.Fields, ", "), joinKeys(p)
 	var words string
@@ -70,8 +71,8 @@ func stateWords(p explain.PolicyReport) string {
 	return words
 }
 
-// joinKeys returns in words the policies that override or extend the policy of the report p, or "others" if
-// these are not known.
+// joinKeys returns the names of the policies that override the policy of the report p or are merged with it. It
+// returns "others" if these are not known.
 func joinKeys(p explain.PolicyReport) string {
 	var names []string
 	for _, key := range p.By {

@@ -34,8 +34,9 @@ const (
 	red   = "\x1b[1;31m"
 )
 
-// explainText returns a report as text: a line for each fact, with the file and line that define it at the end.
-// validate is the command that lists all problems. If color is true, the text has colors.
+// explainText returns a report as text, with a line for each fact. If a field in a file defines the fact, the line
+// ends with the place of the field: file, line and column. The parameter validate is the command that lists all
+// problems. If color is true, the text has colors.
 func explainText(r *explain.Report, validate string, color bool) []byte {
 	t := &explainPage{color: color, validate: validate}
 	fmt.Fprintln(&t.out, strings.TrimSpace(t.paint(bold, r.Request.Method)+" "+t.paint(bold, r.Request.URL)))
@@ -167,8 +168,9 @@ func shares(backends []explain.BackendReport) []string {
 // percent returns a percentage as text, such as "12.5 %".
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 32) + " %" }
 
-// listener adds the rows for the listener, its certificates, and the host and path of the request. For a
-// connection or datagram, the server name replaces host and path. If l is nil, no row is added.
+// listener adds the rows for the listener, its certificates, the domain of the virtual host, and the path of the
+// request. For a connection or datagram, there is no path, and the domain is left out if it is not known. If l is
+// nil, no row is added.
 func (t *explainPage) listener(l *explain.ListenerReport) {
 	if l == nil {
 		return
@@ -286,7 +288,7 @@ func (t *explainPage) suggestions(r *explain.Report) {
 	}
 }
 
-// nearMisses prints the rules that nearly matched, each with the reason why it did not.
+// nearMisses prints the rules that nearly matched, each with the reason why it did not match.
 func (t *explainPage) nearMisses(r *explain.Report) {
 	if len(r.NearMisses) == 0 {
 		return

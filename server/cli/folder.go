@@ -28,8 +28,8 @@ type folderOptions struct {
 	exclude []string
 	// prefix is prepended to the displayed paths of files (pathPrefix).
 	prefix string
-	// like has the settings of a running gatefold. If it is not nil, it replaces routes. If overGuard is true,
-	// the endpoint limits are still those of this command's flags.
+	// The field like has the settings of a running gatefold. If like is not nil, it replaces the field routes. If
+	// overGuard is true, the endpoint limits are still those of this command's flags.
 	like      *translate.Surroundings
 	overGuard bool
 }
@@ -57,8 +57,8 @@ func (o *folderOptions) add(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.routes.WeightScope), "route-weight-scope", string(translate.VirtualHost), "what a weight is compared with: virtual-host (all routes of the host) or siblings (the routes below the same match of a parent)")
 }
 
-// check returns an error if a limit, the address pool, a namespace or a scope is invalid. A limit of 0 means
-// the default.
+// check returns an error if a limit, --address-pool, --delegation-wildcard-namespace or --route-weight-scope is
+// invalid. A limit of 0 means the default.
 func (o *folderOptions) check() error {
 	least := min(o.tree.FileBytes, o.tree.TreeBytes, int64(o.tree.Files), int64(o.store.Documents), int64(o.store.Objects), int64(o.routes.MaxDepth), int64(o.routes.MaxRoutes), int64(o.routes.MaxCopies))
 	if least < 0 {

@@ -55,7 +55,7 @@ func checkOut(ctx context.Context, revision string, options watcher.Options) (fo
 	return folder, nil
 }
 
-// writeTree writes to folder the files of a git tree that the watcher would read, and the ignore file. It
+// writeTree writes files of a git tree into a folder: those that the watcher would read, and the ignore file. It
 // returns an error if git fails, if the files exceed the limits of options, or if a file cannot be written.
 func writeTree(ctx context.Context, tree, folder string, options watcher.Options) error {
 	list, err := git(ctx, options.Root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree)
@@ -109,10 +109,10 @@ func gitFiles(list string) (files []gitFile, err error) {
 	return files, nil
 }
 
-// writeBlobs writes files of the repository into folder. The parameter dir is a folder in the repository, in
-// which git runs. A path cannot lead out of folder. A file that is larger than the limit is cut one byte above
-// the limit, so that the watcher still rejects the file as too large. The error means that git failed or that a
-// file cannot be written.
+// writeBlobs writes files of the repository into a folder (the parameter folder). No path of a file can lead out
+// of that folder. The parameter dir is the folder in the repository in which git runs. A file that is larger than
+// the limit is cut one byte above the limit, so that the watcher still rejects the file as too large. The error
+// means that git failed or that a file cannot be written.
 func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits watcher.Limits) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -143,10 +143,10 @@ func writeBlobs(ctx context.Context, dir, folder string, files []gitFile, limits
 	return cmd.Wait()
 }
 
-// writeBlob reads the next file from the output of git cat-file --batch, and writes at most as many bytes of it
-// as the parameter most says to path. It skips the rest of that file. In the output, a file is "NAME TYPE SIZE",
-// a line end, SIZE bytes, and a line end. The error means that the output is incomplete, or that the file cannot
-// be written.
+// writeBlob reads the next file from the output of git cat-file --batch, and writes it to the given path in root.
+// The parameter most is the highest number of bytes to write; writeBlob skips the rest of the file. In the output,
+// a file is "NAME TYPE SIZE", a line end, SIZE bytes, and a line end. The error means that the output is
+// incomplete, or that the file cannot be written.
 func writeBlob(root *os.Root, path string, blobs *bufio.Reader, most int64) error {
 	head, err := blobs.ReadString('\n')
 	if err != nil {

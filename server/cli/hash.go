@@ -49,8 +49,8 @@ func hashCommand() *cobra.Command {
 	return cmd
 }
 
-// readPassword reads a password: one line, without its line end. It returns an error if the password is empty
-// or too long.
+// readPassword reads a password: one line, without its line end. It returns an error if the password is empty or
+// longer than maxPassword, or if it cannot be read.
 func readPassword(from io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(from, maxPassword+2)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -21,9 +21,9 @@ const (
 // groupAnnotation is the name of the annotation that has the group of a flag.
 const groupAnnotation = "gatefold_group"
 
-// groupFlags adds the flags that the function register defines to a command's set of flags. Settings files may
-// then set these flags. In the help, a flag that begins with "max-" is in the group of limits, and any other in
-// the group of the folder.
+// groupFlags calls the function register, and adds the flags that register defines to the flags of a command.
+// Settings files may then set these flags. In the help, a flag whose name begins with "max-" is in the group of
+// limits, and any other is in the group of the folder.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(added)

@@ -43,10 +43,10 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.keep, "envoy-keep", false, "leave the Envoys of --envoy running at SIGTERM, for the next gatefold to adopt; SIGINT ends them all the same")
 }
 
-// apply checks the flags of host mode, finds Envoy, and sets o.host and ExclusivePorts in routes. Without
-// --envoy, it does nothing. If the XDSAddress of the server's options (to) is unset or the default, it becomes a
-// socket in the folder for sockets. A version of Envoy that is not supported is only logged. It returns an error
-// if a flag is invalid or there is no usable Envoy.
+// apply checks the flags of host mode, finds Envoy, and sets o.host and routes.ExclusivePorts. Without --envoy, it
+// does nothing. The parameter to has the server's options: if to.XDSAddress is unset or the default, apply sets it
+// to a socket in the folder for sockets. A version of Envoy that is not supported is only logged. apply returns an
+// error if a flag is invalid, if there is no usable Envoy, or if this machine cannot run Envoys.
 func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *translate.Options, log zerolog.Logger) error {
 	if !o.on {
 		return nil

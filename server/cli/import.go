@@ -155,9 +155,9 @@ func readReplacement(text string) (service string, address importer.Address, err
 	return service, importer.Address{Host: host, Port: int(number)}, nil
 }
 
-// read returns the documents in the named files. The name "-" means standard input. It returns an error if a
-// file is TOML, is too large, or has a document that cannot be read. It skips no document, because the document
-// may protect a route.
+// read returns the documents in the named files. The name "-" means standard input. It returns an error if a file
+// cannot be read, is TOML or is too large, or if a document in a file is invalid: it skips no document, because
+// the document may protect a route.
 func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, error) {
 	in := inputs{stdin: stdin}
 	var all []importer.Input
@@ -186,8 +186,8 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 }
 
 // run imports the inputs and validates the result. If validation rejects an object, run makes the object fail
-// closed or leaves it out, and validates again, until nothing is rejected any more. The error means that the
-// inputs cannot be imported.
+// closed or leaves it out, and validates again, until nothing more is to be changed. Problems that an object
+// outside of the inputs may solve can remain. The error means that the inputs cannot be imported.
 func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
 	read := map[string]func([]importer.Input, importer.Options) (*importer.Objects, error){
 		sourceCluster: importer.Cluster, sourceIngress: importer.Ingress, sourceTraefik: importer.Traefik,
@@ -321,5 +321,5 @@ func verdictText(v importer.Verdict) string {
 	return line
 }
 
-// maxFieldsShown is how many fields verdictText lists.
+// maxFieldsShown is how many fields verdictText lists at most.
 const maxFieldsShown = 6

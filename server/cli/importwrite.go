@@ -14,9 +14,11 @@ import (
 	"github.com/gatefold/gatefold/store/importer"
 )
 
-// checkFolders checks the values of --out and --secret-dir (out and secrets), which may be "". It returns an
-// error if a folder cannot be read, or if a folder has files and force is false. A missing folder is no error.
-// The folder for Secrets must not be the folder out, or inside of it.
+// checkFolders checks the values of --out and --secret-dir (the parameters out and secrets), which may be "". It
+// returns an error in these cases:
+//   - A folder cannot be read. A missing folder is no error.
+//   - A folder is not empty, and force is false.
+//   - The folder for Secrets is the folder of --out, or is inside of it.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {

@@ -50,9 +50,9 @@ func sortInputs(args []string, stdin io.Reader) (inputs, error) {
 	return in, nil
 }
 
-// read reads all inputs and returns their combined result, with sorted problems. A folder without files gives a
-// problem (see noFiles). The function place returns the path of a file or folder as it is displayed. read
-// returns an error if an input cannot be read or a flag is invalid.
+// read reads all inputs and returns their combined result, with sorted problems. A folder that has neither files
+// nor problems gives a problem (see noFiles). The function place returns the path of a file or folder as it is
+// displayed. read returns an error if an input cannot be read or a flag is invalid.
 func (in inputs) read(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	var all reading
 	for _, dir := range in.dirs {
@@ -96,8 +96,8 @@ func (r *reading) add(other reading) {
 
 // readFiles translates the single files together, without path policies. These files may refer to objects in
 // files that are not given. So a problem that another file may solve is not reported, but only counted in the
-// field unchecked. A file above the size limit is a problem. The error means that a file cannot be read or a
-// flag is invalid.
+// field unchecked. A file is left out, with a problem, if it exceeds the limit for one file or what is left of the
+// limit for all files. The error means that a file cannot be read or a flag is invalid.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File
@@ -137,9 +137,9 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 	return read, nil
 }
 
-// readFile returns the content of a file or of standard input. If the content has more than limit bytes, it
-// returns limit+1 bytes, so that the caller sees that it is too large. The error means that the file cannot be
-// read.
+// readFile returns the content of a file or of standard input. If the content has more than limit bytes, readFile
+// returns only limit+1 bytes, so that the caller sees that the file is too large. The error means that the file
+// cannot be read.
 func (in inputs) readFile(name string, limit int64) ([]byte, error) {
 	from := in.stdin
 	if name != standardInput {

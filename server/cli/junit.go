@@ -24,7 +24,7 @@ type junitSuites struct {
 	Suites   []junitSuite `xml:"testsuite"`
 }
 
-// junitSuite has the tests of one file.
+// junitSuite has the tests of one file, the errors of the folder, or the coverage.
 type junitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
@@ -49,8 +49,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit prints a report as XML, with a suite for each file. Problems of test files are errors. Errors in
-// the folder are skipped tests. Coverage that is too low is a failure.
+// writeJUnit prints a report as XML, with a suite for each test file. Problems of test files are errors. Errors in
+// the folder are skipped tests of a suite of their own. Coverage that is too low is a failure in a suite of its own.
 func (o *testOptions) writeJUnit(w io.Writer, r *expect.Report) error {
 	all := junitSuites{Name: "gatefold test"}
 	at := map[string]int{}

@@ -72,8 +72,8 @@ func (p *markdownPage) line(format string, args ...any) {
 	fmt.Fprintf(&p.out, format+"\n", args...)
 }
 
-// changes writes a table of the first maxPlanned changes with a heading, and calls kinds for the others. It
-// writes nothing if the list is empty.
+// changes writes a heading, a table of the first maxPlanned changes, and a list of the others (see the method
+// kinds). It writes nothing if there are no changes.
 func (p *markdownPage) changes(heading string, list []plan.Change) {
 	if len(list) == 0 {
 		return
@@ -180,7 +180,8 @@ func markdownText(text string) string {
 	return b.String()
 }
 
-// maxShortcode is how many characters after a colon are searched for the end of an emoji shortcode.
+// maxShortcode is the highest length, in characters, of an emoji shortcode that markdownText recognizes. The first
+// colon counts.
 const maxShortcode = 64
 
 // startsWord reports whether a text begins with a digit, an ASCII letter or a quote.

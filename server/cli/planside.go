@@ -23,10 +23,14 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// readPlace reads the files of one side of a plan. The parameter place is the argument for this side, and other
-// the argument for the other side: a folder or git:REVISION. git:REVISION stands for the other side's folder in
-// that commit, or for the working directory in it if both sides are commits. If the commit does not contain the
-// folder, tree is empty and note is a message. The error means that the folder or the commit cannot be read.
+// readPlace reads the files of one side of a plan. The parameter place is the argument for this side, and the
+// parameter other is the argument for the other side. Each is a folder or git:REVISION:
+//   - If place is a folder, readPlace reads that folder.
+//   - If place is git:REVISION and other is a folder, readPlace reads the folder of other as it is in the commit.
+//   - If both are git:REVISION, readPlace reads the working directory as it is in the commit of place.
+//
+// If the commit does not contain the folder, tree is empty and note is a message. The error means that a flag is
+// invalid, or that the folder or the commit cannot be read.
 func readPlace(ctx context.Context, place, other string, o folderOptions) (tree watcher.Tree, note string, err error) {
 	revision, isGit := strings.CutPrefix(place, gitPrefix)
 	switch {
@@ -54,9 +58,10 @@ func readPlace(ctx context.Context, place, other string, o folderOptions) (tree 
 	return tree, note, err
 }
 
-// serverReport compares the configuration that a running gatefold serves with place, which is a folder or
-// git:REVISION. The files are read with the settings of that gatefold, except for flags that the user set. It
-// returns an error if gatefold does not answer or place cannot be read.
+// serverReport compares the configuration that a running gatefold serves with the files of a folder. The parameter
+// place is that folder, or git:REVISION (see side). The files are read with the settings of the running gatefold,
+// except for flags that the user set. serverReport returns an error if gatefold gives no valid answer or the files
+// cannot be read.
 func (o *planOptions) serverReport(ctx context.Context, place string, flags *pflag.FlagSet) (report *planned, err error) {
 	head, before, err := o.askSnapshot(ctx)
 	if err != nil {
@@ -81,7 +86,7 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 }
 
 // side reads and translates one side of a plan. The parameter place is a folder, or git:REVISION for the working
-// directory as it was in that commit. If the commit does not contain the folder, the side is empty and note is a
+// directory as it is in that commit. If the commit does not contain the folder, the side is empty and note is a
 // message. The error means that the folder or the commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
@@ -96,8 +101,8 @@ func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side,
 	return side, note, err
 }
 
-// askSnapshot requests the configuration that a running gatefold serves. The error means that there is no
-// answer, or that this version cannot read it.
+// askSnapshot requests the configuration that a running gatefold serves. The error means that there is no answer,
+// or that this program cannot read the answer, for example because the running gatefold has another version.
 func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side plan.Side, err error) {
 	address := o.server.address
 	err = o.server.stream(ctx, http.MethodGet, snapshot.Path, func(code int, body io.Reader) (err error) {
@@ -125,8 +130,9 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 	return head, side, err
 }
 
-// askPlaces returns a function that asks a running gatefold for the places (file, line and column) of fields.
-// After a request fails, the function returns empty places for the fields of that request and of all later ones.
+// askPlaces returns a function that asks a running gatefold for the places (file, line and column) of fields. The
+// function sends a request for each admin.MaxPlaces fields. If a request fails, the function sends no further one:
+// the places of the remaining fields are empty.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))
@@ -147,8 +153,8 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 	}
 }
 
-// over makes flags that the user set override the settings of the running gatefold, which are in o.like. For the
-// flags of endpoint limits, it only sets o.overGuard; the method folder then copies these limits.
+// over replaces settings of the running gatefold (o.like) by the values of flags, if the user set these flags. For
+// the flags of endpoint limits, it only sets o.overGuard; the method folder then copies these limits.
 func (o *folderOptions) over(flags *pflag.FlagSet) {
 	to, from := &o.like.Options, &o.routes
 	guard := func() { o.overGuard = true }

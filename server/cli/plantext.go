@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxPlanned is how many entries of each list the text and Markdown of plan show. JSON has all.
+	// maxPlanned is how many entries of each list plan shows at most, as text and as Markdown. JSON has all.
 	maxPlanned = 40
-	// maxRegions is how many kinds of requests (plan.Region) of one change the text and Markdown show. It also
-	// limits lists of objects, places and listeners.
+	// maxRegions is how many kinds of requests (plan.Region) of one change plan shows at most, as text and as
+	// Markdown. It also limits lists of objects, places and listeners.
 	maxRegions = 5
 )
 
@@ -145,8 +145,8 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// regionWords returns a text for a set of requests (plan.Region): their host, port, Gateway and match, and the
-// reason if there is one.
+// regionWords returns a text for a set of requests (plan.Region): their host, scheme, port, Gateway and match. If
+// plan found no example of these requests, the text also has the reason for that (r.Why).
 func regionWords(r plan.Region) string {
 	words := fmt.Sprintf("%s port %d of Gateway %s: %s", r.Scheme, r.Port, r.Gateway, r.Match)
 	switch {

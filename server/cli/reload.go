@@ -52,9 +52,9 @@ func reloadCommand() *cobra.Command {
 	return cmd
 }
 
-// printReload prints what a reload changed, and then requests and prints problems of the folder
-// (printProblems). body is the response to the reload. It returns errFindings if the folder has errors. Other
-// errors mean that gatefold did not answer as expected.
+// printReload prints what a reload changed. If the folder has problems, printReload also requests and prints them
+// (printProblems). The parameter body is the response to the reload. printReload returns errFindings if the folder
+// has errors. Other errors mean that gatefold did not answer as expected.
 func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) error {
 	var page admin.Reloaded
 	if err := json.Unmarshal(body, &page); err != nil {

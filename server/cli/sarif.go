@@ -133,8 +133,8 @@ func codeWords(code string) string {
 	return words.String()
 }
 
-// resultOf returns the SARIF result for a problem. rule is the index of the SARIF rule for the code of the
-// problem.
+// resultOf returns the SARIF result for a problem. The parameter rule is the index of the SARIF rule for the code
+// of the problem.
 func resultOf(p manifest.Problem, rule int) sarifResult {
 	result := sarifResult{RuleID: p.Code, RuleIndex: rule, Level: string(p.Severity), Message: sarifText{p.Message}}
 	if p.Hint != "" {

@@ -56,9 +56,10 @@ func settingsFile(flags *pflag.FlagSet) string {
 	return ""
 }
 
-// applySettings reads the settings file and sets the flags that the file names. A flag that is set on the
-// command line or in the environment keeps its value. It sets --config to the path of the file. Without a
-// settings file, it does nothing. The error has a line for each mistake in the file, with line and column.
+// applySettings reads the settings file and sets the flags that the file names. A flag that is set on the command
+// line or in the environment keeps its value. applySettings also sets --config to the path of the file. Without a
+// settings file, it does nothing. It returns an error if the file cannot be read. If the file has mistakes, the
+// error has a line for each mistake, with line and column.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	config := flags.Lookup("config")

@@ -41,12 +41,12 @@ func (o *stateOptions) of(dir string) (engine.State, error) {
 	return engine.State{Dir: place, Named: named, Secrets: o.secrets}, nil
 }
 
-// off reports whether no state is saved.
+// off reports whether the flags say that no state is to be saved.
 func (o *stateOptions) off() bool { return o.dir == "" || o.dir == stateNone }
 
-// place returns the folder in which the state for the served folder (root) is saved. dir is "" if the user wants
-// no state, or if no home directory is known. named is true if the user or systemd chose the folder dir: then it
-// must be usable.
+// place returns the folder in which the state is saved. The parameter root is the absolute path of the served
+// folder. The result dir is "" if the user wants no state, or if no home directory is known. The result named is
+// true if the user or systemd chose the folder dir (see engine.State).
 func (o *stateOptions) place(root string) (dir string, named bool) {
 	switch {
 	case o.off():

@@ -118,9 +118,10 @@ type statusView interface {
 // asks is how many times at most status requests the objects, to get pages that fit together.
 const asks = 5
 
-// ask requests the pages that status prints. So that they fit together, it requests the problems before and
-// after the objects, and begins again if the problems changed meanwhile. After the last attempt, it returns
-// pages that may not fit together. The errors are those of askObjects.
+// ask requests the pages that status prints. With --problems, it requests only the problems. Otherwise it requests
+// the problems before and after the objects, and tries again if the problems changed meanwhile: then the pages may
+// not fit together. After the last attempt, it returns them even so. The errors are those of askProblems and
+// askObjects.
 func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 	problems, err := o.askProblems(ctx)
 	if err != nil {
@@ -147,7 +148,7 @@ func (o *statusOptions) ask(ctx context.Context) (statusView, error) {
 
 // askProblems requests the problems of the folder from a running gatefold. If the user filters by kind,
 // namespace or name, only the problems of the selected objects are returned. The error means that gatefold did
-// not answer.
+// not answer as expected.
 func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err error) {
 	err = o.client.getJSON(ctx, "/api/v1/problems", &list)
 	if o.filter != (board.Filter{}) {
@@ -209,7 +210,7 @@ func (p *statusPage) wrong() bool {
 		slices.ContainsFunc(p.Envoys, unwell) || slices.ContainsFunc(p.Supervised, host.State.Wrong)
 }
 
-// write prints the page in a format (statusView).
+// write implements statusView: it prints the page in the given format.
 func (p *statusPage) write(out io.Writer, format outputFormat) error {
 	if format == formatText {
 		return p.print(out)

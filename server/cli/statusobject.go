@@ -20,8 +20,8 @@ func (o objectStatus) wrong() bool {
 type statusRow [6]string
 
 // rows returns the rows of the object in the table. A part of the status (such as a parent of a route) has a row
-// for each condition that reports a problem, or one row if there is none. If the object is stale, the reason is
-// in one of the rows.
+// for each condition that reports a problem, or one row if no condition does. If the object is stale, one of the
+// rows says why. An object whose status has no parts has one row.
 func (o objectStatus) rows() []statusRow {
 	name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
 	state, reason, message := o.state()
@@ -43,9 +43,9 @@ func (o objectStatus) rows() []statusRow {
 	return rows
 }
 
-// state returns the state, reason and message for a row of the object without a wrong condition. The state is
-// "stale" if the newest version of the object is invalid, and otherwise "ok". The message names stale policies
-// for the object.
+// state returns the state, reason and message for a row that shows no wrong condition. If the newest version of
+// the object is invalid, the state is "stale", and the message says why. Otherwise the state is "ok", and the
+// message names the stale policies that have the object as their target.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
 	for _, key := range o.StalePolicies {

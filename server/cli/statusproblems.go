@@ -12,7 +12,8 @@ import (
 // problemsView is the output of `status --problems`.
 type problemsView struct{ problemList }
 
-// write prints the problems in a format (statusView). The JSON has the format of /api/v1/problems.
+// write implements statusView: it prints the problems in the given format. The JSON is that of the admin page
+// /api/v1/problems.
 func (v *problemsView) write(out io.Writer, format outputFormat) error {
 	if format != formatText {
 		return writeValue(out, format, struct {
@@ -46,7 +47,8 @@ func (p *problemList) printFolder(out io.Writer) {
 	}
 }
 
-// wrong reports whether the folder has an error, is frozen or cannot be served or saved.
+// wrong reports whether the folder has an error, is frozen, is not loaded or not followed, or cannot be saved for
+// a restart.
 func (p *problemList) wrong() bool {
 	errors, _ := manifest.Count(p.Problems)
 	return errors > 0 || p.Frozen != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""

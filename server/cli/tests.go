@@ -153,8 +153,8 @@ type testFiles struct {
 	problems []manifest.Problem
 }
 
-// readTests reads the test files of a folder. prefix is prepended to displayed paths. It returns an error if
-// the folder cannot be read or has no tests.
+// readTests reads the test files of a folder. The parameter prefix is prepended to displayed paths. readTests
+// returns an error if a flag is invalid, or if the folder cannot be read or has no tests.
 func (o *testOptions) readTests(ctx context.Context, dir, prefix string) (all testFiles, err error) {
 	folder, err := o.folder.folder(dir)
 	if err != nil {

@@ -74,7 +74,7 @@ func printTransport(out io.Writer, page admin.Transport) error {
 	return w.Flush()
 }
 
-// cell returns a text for a column of a table: in one line, with control characters and quotes escaped. It
+// cell returns a text for a column of a table: in one line (see oneLine), with quotes and backslashes escaped. It
 // returns "-" for "".
 func cell(text string) string {
 	if text == "" {

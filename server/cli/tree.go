@@ -107,8 +107,8 @@ func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeN
 	return explain.Tree(facts, filter), nil
 }
 
-// ask requests the tree from a running gatefold. The error means that gatefold did not answer or rejected the
-// query.
+// ask requests the tree from a running gatefold. The error means that gatefold gave no valid answer or rejected
+// the query.
 func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.TreeNode, error) {
 	code, body, err := o.server.get(ctx, "/api/v1/tree?"+query.Encode())
 	switch {

@@ -50,7 +50,7 @@ func BoundAdmin(l net.Listener, log zerolog.Logger) net.Listener {
 	return bound(l, log, "the admin pages", min(descriptors()/adminShare, maxAdmin))
 }
 
-// bound returns a listener that accepts at most limit connections from l. name is used in its log lines.
+// bound returns a listener that accepts connections from l, at most limit at a time. Its log lines contain name.
 func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Listener {
 	limit = max(limit, 1)
 	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {

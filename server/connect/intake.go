@@ -26,8 +26,8 @@ import (
 //     as the first requests of other streams, in the order of arrival. So neither kind of request keeps the
 //     other waiting for long.
 //
-// A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. A
-// stream that has waited for longest reads its first request without a turn.
+// A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. A stream
+// that has waited for the time in the field longest reads its first request without a turn.
 type Intake struct {
 	stopping <-chan struct{}
 	loaded   chan struct{} // Loaded closes it
@@ -71,10 +71,11 @@ func NewIntake(stopping <-chan struct{}) *Intake {
 // wait gets its turn in the order of waiting.
 type turns chan struct{}
 
-// take waits until the caller may go on (its turn). If the channel limit delivers a value first, take returns
-// without a turn, and err is nil; a nil channel sets no such bound. The caller ends its turn by done, which may
-// be called more than once, and does nothing without a turn. If ctx ends or stopping is closed first, err is not
-// nil, and done is nil.
+// take waits until the caller may go on (its turn). The caller ends its turn by done, which may be called more
+// than once. Two events end the wait early:
+//   - If the channel limit delivers a value first, the caller may go on without a turn: err is nil, and done does
+//     nothing. A nil channel sets no such bound.
+//   - If ctx ends or stopping is closed first, err is not nil, and done is nil.
 func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan time.Time) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
@@ -90,9 +91,9 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan 
 
 // Begin waits until the first request of a stream may be read: until the first load of the folder, and then until
 // few enough other streams read (a turn). If the turn does not come within i.longest, the stream may read without
-// it. The caller calls arrived when the request has arrived, and done, which ends the turn, when the request is
-// handled or the stream ends. The turn also ends if arrived is not called within firstTime. The error means that
-// ctx ended or the server stops.
+// it. The caller calls arrived when the request has arrived. It calls done, which ends the turn, when the request
+// is handled or the stream ends. The turn also ends if arrived is not called within firstTime. The error means
+// that ctx ended or the server stops.
 func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
 	read := sync.OnceFunc(func() { i.waiting.Add(-1) })

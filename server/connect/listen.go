@@ -64,9 +64,9 @@ func listenSocket(ctx context.Context, path string, mode fs.FileMode) (net.Liste
 	return l, nil
 }
 
-// clearSocket removes the socket file at path if the server that made the file no longer runs. If there is no
-// file, it does nothing and returns nil. It returns an error if a server answers on the socket, if this cannot be
-// found out, or if the file is not a socket.
+// clearSocket removes the socket file at path if the server that made the file no longer runs. If there is no file,
+// or the path cannot be looked up, it does nothing and returns nil. It returns an error if a server answers on the
+// socket, if this cannot be found out, if the file is not a socket, or if the file cannot be removed.
 func clearSocket(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -73,7 +73,7 @@ func Receive(ctx context.Context, wire interface{ RecvMsg(any) error }) (<-chan 
 }
 
 // Ended returns the error with which a stream ends after Receive reported err. It is nil if the client closed
-// the stream.
+// the stream (io.EOF), and err if the stream broke.
 func Ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -41,7 +41,7 @@ func NewRefusals(log zerolog.Logger, count func(cause string)) *Refusals {
 }
 
 const (
-	// MaxRefused is how many rows the list has at most. Above this, a refusal is only counted.
+	// MaxRefused is how many rows the list has at most. If the list is full, a refusal gets no new row.
 	MaxRefused = 100
 	// refusedMemory is how long a row stays after its last refusal.
 	refusedMemory = 10 * time.Minute

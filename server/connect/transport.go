@@ -92,7 +92,7 @@ func (t *Transport) warnOfExpiry() {
 	}
 }
 
-// HandshakeTime is how long the TLS handshake and the HTTP/2 preface of a connection may take.
+// HandshakeTime is how long the TLS handshake and the HTTP/2 preface of a connection may take by default.
 const HandshakeTime = 10 * time.Second
 
 // pingEvery and pingWait are the defaults of Options. Only pings find an Envoy that hangs, or a broken network.

@@ -17,9 +17,9 @@ import (
 //     the Envoy accepted all routes (trim);
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
-// awaitsFilter reports whether a route table must wait, because a JWT filter is due or unanswered and a route of
-// the table needs a requirement of that filter. It records the waiting table in l.unfiltered. e is the form of
-// the table that would be sent; nil if it is removed. The result is false for all other resource types.
+// awaitsFilter reports whether a route table must wait, because a route of the table names a JWT requirement and
+// such tables may not be sent yet (see filtered). It records the waiting table in l.unfiltered. e is the form of
+// the table that would be sent; nil if the table is removed. The result is false for all other resource types.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
 	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
@@ -29,8 +29,8 @@ func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	return true
 }
 
-// releaseTables marks as due the route tables that waited for a JWT filter (awaitsFilter), if no filter is due
-// or unanswered any more.
+// releaseTables marks as due the route tables that waited for a JWT filter (awaitsFilter), if such tables may be
+// sent now (filtered).
 func (s *stream) releaseTables() {
 	l := s.ledgers[xds.RouteType]
 	if l == nil || len(l.unfiltered) == 0 || !s.filtered() {
@@ -101,10 +101,10 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the JWT filter e without the rejected requirements. before is usually the filter
-// that the Envoy has, or nil: requirements that only before has are in the form, too, because the Envoy's routes
-// may still name them. filterWith returns e if nothing differs. Streams that accepted the same older filter and
-// rejected nothing share the form.
+// filterWith returns a form of the JWT filter e without the rejected requirements. The parameter before is nil, or
+// another filter: usually the one that the Envoy has. Requirements that only that filter has are in the form, too,
+// because the Envoy's routes may still name them. filterWith returns e if nothing differs. Streams that accepted
+// the same older filter and rejected nothing share the form.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -155,10 +155,10 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim removes old requirements from the Envoy's JWT filter. It does so if the next removal of l (in l.gone)
-// names a filter that the target still has: it takes the removal from l.gone, and returns a response with the
-// filter's current requirements, or nil if the Envoy already has exactly these; part is then true. In any other
-// case, trim changes nothing and returns nil and false.
+// trim removes old requirements from the Envoy's JWT filter, if the next removal in l.gone names a filter that the
+// target still has. It takes the removal from l.gone, and the result part is true. The result r is then a response
+// with the filter's current requirements, or nil if the Envoy already has exactly these. In any other case, trim
+// changes nothing and returns nil and false.
 func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
@@ -222,8 +222,8 @@ func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 }
 
 // join is called when the set of Gateways that have a filter of this name changes. owners has these Gateways,
-// each with its own filter. If there are several, join stores in t.joined a filter with the requirements of all,
-// which t.Entry then returns. Otherwise it removes the stored filter.
+// each with its own filter. If there are several, join stores in t.joined a filter with the requirements of all:
+// t.Entry then returns this filter. If there are fewer than two, join removes the stored filter.
 func (t *Target) join(name string, owners []owned) {
 	delete(t.joined, name)
 	if len(owners) < 2 {

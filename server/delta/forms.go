@@ -16,7 +16,7 @@ import (
 // forms caches the variants (forms) of one resource that are not sent to every Envoy, such as a route table
 // without its rejected parts. Many Envoys usually reject the same parts at the same time, so their streams share
 // a form. A form is made when a stream needs it, and freed with the last stream that uses it. Only a form for an
-// older release is never freed. A lock in forms guards the cache.
+// older release is kept as long as the resource itself. A lock in forms guards the cache.
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
@@ -49,8 +49,9 @@ type suspects struct {
 	probes map[[2]int]weak.Pointer[Entry]
 }
 
-// suspects returns the parts of the route table e that may be bad: those that are new or changed compared with
-// the accepted table before. It returns all parts if before is nil, or if nothing is new.
+// suspects returns the parts of the route table e that may be bad: those that are new or changed compared with an
+// older table that was accepted (the parameter before). It returns all parts if before is nil, or if nothing is
+// new or changed.
 func (e *Entry) suspects(before *Entry) *suspects {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
@@ -63,7 +64,7 @@ func (e *Entry) suspects(before *Entry) *suspects {
 }
 
 // newPieces returns the parts of a route table (now) that are new or changed compared with an older table
-// (before). It returns all parts of the table if before is nil, or if nothing is new.
+// (before). It returns all parts of the table if before is nil, or if nothing is new or changed.
 func newPieces(before, now *Entry) []xds.Piece {
 	all := xds.Pieces(now.Body)
 	known := map[xds.Part]string{}

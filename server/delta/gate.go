@@ -11,7 +11,8 @@ import (
 // Options.Wait at most. So a route does not arrive before the cluster that it refers to.
 type gate struct {
 	*stream
-	// barrier has the rejected clusters without an older form, by name, and when each was sent.
+	// barrier has the rejected clusters to which Envoy cannot route yet (see usable), by name, and when each was
+	// sent.
 	barrier map[string]time.Time
 	// waived is when Options.Wait was over last. Clusters that were sent before it are not waited for.
 	waived time.Time
@@ -22,8 +23,8 @@ type gate struct {
 // until returns the time until which listeners and routes wait for the answer to clusters; zero if they may be
 // sent now. Envoy acknowledges clusters only after all of them are warm, which can take a minute if a resolver
 // does not answer. So listeners and routes never wait longer than Options.Wait, however often clusters change.
-// They also wait for a rejected cluster without an older form, as an edit may fix the cluster in time. After
-// Options.Wait they are sent anyway: then only the routes to this cluster fail.
+// They also wait for a rejected cluster to which Envoy cannot route yet, as an edit may fix the cluster in time.
+// After Options.Wait they are sent anyway: then only the routes to this cluster fail.
 func (g *gate) until(now time.Time) time.Time {
 	last := g.unsettled()
 	if last.IsZero() || !slices.ContainsFunc(referringTypes(), g.due) {
@@ -46,8 +47,8 @@ func (g *gate) until(now time.Time) time.Time {
 
 // unsettled returns when the newest cluster was sent for which listeners and routes still wait; zero if there is
 // none. They wait for unanswered clusters that were sent after g.waived, and for the rejected clusters in
-// g.barrier. A cluster whose removal is unanswered also counts if an edit needs the cluster again, because the
-// new form is sent only after the answer.
+// g.barrier. An unanswered removal counts, too, if a cluster in an unanswered response has changed meanwhile: an
+// edit may need the removed cluster again, and its new form is sent only after the answer.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)

@@ -43,9 +43,9 @@ func (l *ledger) markEarlier(tables []string) {
 	}
 }
 
-// prepareEarlier makes the route table called name, which listeners use that an earlier gatefold sent, and
-// stores it to be sent (tableState.ready). The table is made from the current one (target), without the parts
-// that this Envoy rejects or is too old for.
+// prepareEarlier makes the route table with the given name for listeners that an earlier gatefold sent. It stores
+// the table to be sent (tableState.ready). The table is made from the current one (target), without the parts that
+// this Envoy rejects or is too old for.
 func (ts *tables) prepareEarlier(name string, target *Entry) {
 	form, faults := target, map[xds.Part]xds.Fault{}
 	if t := ts.states[target.Name]; t != nil {

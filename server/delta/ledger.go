@@ -81,7 +81,7 @@ func newLedger(typ string) *ledger {
 // wants reports whether the client subscribes to a name.
 func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
 
-// inFlight returns the unanswered response that contains name, nil if there is none.
+// inFlight returns the unanswered response that contains the given name, nil if there is none.
 func (l *ledger) inFlight(name string) *Response {
 	for _, r := range l.flight {
 		if r.holds(name) {
@@ -133,9 +133,10 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume records the resources that the Envoy has from an earlier stream. names is sorted; versions has the
-// version of each name. A resource is not compared with the target again if the versions are equal, except a
-// listener, route table or filter, for which Plan.holds must be called.
+// resume records the resources that the Envoy has from an earlier stream. The parameter names has their names,
+// sorted, and versions has the version of each name. Names to which the client does not subscribe are skipped. A
+// resource is not compared with the target again if the versions are equal, except a listener, route table or
+// filter, for which Plan.holds must be called.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -274,8 +275,8 @@ func (l *ledger) accept(nonce string) {
 // reject records the NACK of the response with this nonce; words is Envoy's error. Bad are the resources that
 // the error names, or the only resource of the response. A bad version is not sent again, except a listener's
 // after a failed bind (moves.rebind). The other resources are sent again one by one, because Envoy may have
-// applied any of them (docs/design/reliability.md#findings). If the error names no resource, all are sent again.
-// A removal that was rejected alone counts as done.
+// applied any of them (docs/design/reliability.md#findings). If the response has several names and the error names
+// no resource, all are sent again. A removal that was rejected alone counts as done.
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)

@@ -51,7 +51,7 @@ type way struct {
 	words   string // Envoy's error, if the new form could not be bound
 }
 
-// phase is how far a listener has come that gives up its address (see way).
+// phase is how far a listener that gives up its address has come (see way).
 type phase int
 
 const (
@@ -140,9 +140,9 @@ func (m *moves) holders(b *xds.Binding) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// moved returns the form in which a listener is sent now: e; its earlier form, if e could not be bound; or nil,
-// to remove it from its address first. It returns nil if e is nil. wait is true if another listener must leave
-// the address first; then nothing is sent.
+// moved returns the form in which a listener is sent now. That is e, or the listener's older form if e could not
+// be bound. The form is nil if e is nil, or if the listener must first be removed from its old address. wait is
+// true if another listener must leave the address first; then nothing is sent.
 func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	l := m.ledgers[xds.ListenerType]
 	delete(l.unmoved, name)
@@ -194,9 +194,9 @@ func (s *stream) moving(name string, e *Entry) bool {
 }
 
 // blockers returns the listeners that must leave an address before the listener e can be sent. Each is still
-// served on an address of e, and is going to leave it. If the system does not allow the old and the new form of
-// the listener at once, the result includes its own name. A listener whose removal was sent does not count,
-// because Envoy processes responses in order, and the removals of a response first.
+// served on an address of e, and its own new form is still to be sent. If the system does not allow the old and
+// the new form of the listener e at once, the result includes the name of e. A listener that is removed does not
+// count, because Envoy processes responses in order, and the removals of a response first.
 func (m *moves) blockers(name string, e *Entry) (out []string) {
 	for _, other := range m.holders(e.binding()) {
 		if other == name {
@@ -311,9 +311,11 @@ func (m *moves) arrived(l *ledger, e *Entry) {
 }
 
 // unbound is called after Envoy could not bind the address of the listener e. The parameter known is Envoy's
-// rejection. unbound forgets the rejection, so that the listener is sent again, in four cases: the address
-// should be free soon; the listener can first be removed from its old address (see way); it gets its older form
-// back; or it was that older form that could not be bound, and the new form is tried again.
+// rejection. In these cases unbound forgets the rejection, so that the listener is sent again:
+//   - The address should be free soon.
+//   - The listener can first be removed from its old address (see way).
+//   - The listener gets its older form back.
+//   - e is that older form, and cannot be bound either: then the new form is tried again.
 func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil

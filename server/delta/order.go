@@ -19,9 +19,9 @@ func referredTypes() []string {
 	return []string{xds.SecretType, xds.ClusterType, xds.EndpointType}
 }
 
-// referringTypes returns the types that wait for the answer to clusters. While the Envoy serves an older form
-// of a resource of these types, nothing is removed. Tables that name requirements also wait for filters: see
-// Plan.awaitsFilter.
+// referringTypes returns the types that wait for the answer to clusters. While the Envoy serves the older form of
+// a resource of these types, because it rejected the new form, nothing of removedTypes is removed. Tables that
+// name requirements also wait for filters: see Plan.awaitsFilter.
 func referringTypes() []string {
 	return []string{xds.ListenerType, xds.FilterType, xds.RouteType}
 }

@@ -132,7 +132,7 @@ func (p *Plan) Mark(typ string, names []string) bool {
 
 // Next returns the next response, which the caller must send. If there is none, it returns nil and the time at
 // which to call Next again; the zero time means after the next answer or edit. Next also returns nil if the
-// caller must first call Prepare (see Waiting), or if Next stopped after much work (see Tired).
+// caller must first call Prepare (see Waiting), or should call Next again at once (see Tired).
 func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	p.now, p.waiting = now, nil
 	if !p.target.known || p.withheld {
@@ -174,8 +174,8 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	return p.removals(now)
 }
 
-// Tired reports whether Next stopped after much work without a response, and should be called again at once. The
-// caller should first let other streams proceed.
+// Tired reports whether Next returned no response, but should be called again at once: it stopped after much work,
+// or the protocol cannot express the response. The caller should first let other streams proceed.
 func (p *Plan) Tired() bool { return p.tired }
 
 // first calls fill for each of the types, in order, until fill returns a response, and records the response as
@@ -208,7 +208,7 @@ func (s *stream) due(typ string) bool {
 }
 
 // removals returns a response with removals. If there is none, it returns nil and the time to try again; zero
-// means after the next answer or edit. Removals wait until everything that was sent is answered. They also wait
+// means after the next answer or edit. Removals wait until everything else is sent and answered. They also wait
 // while Envoy serves the older form of a listener, filter or route table whose new form it rejected: that form
 // may use the removed resources. A client that has not requested listeners or routes may have some from an
 // earlier stream: removals wait up to Options.Wait for the request. Envoys without HTTP never request filters.

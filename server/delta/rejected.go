@@ -57,16 +57,16 @@ func (rp *rejectedParts) Quarantine(part *RejectedPart, quarantined bool) {
 	}
 }
 
-// TakeRejected returns what changed since the last call. rejected are the parts that the Envoy has newly
-// rejected. cleared are the parts that no longer count as rejected, because they changed, or because the state
-// of their route table or filter was forgotten.
+// TakeRejected returns what changed since the last call. rejected are the parts that the Envoy newly rejects or is
+// too old for. cleared are the earlier RejectedParts that no longer count, because the part changed, a newer
+// RejectedPart replaced it, or the state of the route table or filter was forgotten.
 func (rp *rejectedParts) TakeRejected() (rejected, cleared []*RejectedPart) {
 	rejected, cleared = rp.newRejected, rp.cleared
 	rp.newRejected, rp.cleared = nil, nil
 	return rejected, cleared
 }
 
-// RejectedParts yields the parts that are left out because the Envoy rejected them or is too old for them, in
+// RejectedParts yields the parts that this Envoy is not sent, because it rejected them or is too old for them, in
 // no order.
 func (rp *rejectedParts) RejectedParts() iter.Seq[*RejectedPart] {
 	return func(yield func(*RejectedPart) bool) {

@@ -85,7 +85,7 @@ type Response struct {
 	Words   string   // Envoy's error after it rejected the response, without the content of secrets
 
 	nonce string
-	// at is when the response was sent. forgotten has its names that the client unsubscribed from since.
+	// at is when the response was sent. forgotten has the names in it from which the client unsubscribed since.
 	at        time.Time
 	forgotten map[string]struct{}
 	// world and version are only for the state-of-the-world protocol: the resources to send, and the version of
@@ -125,7 +125,7 @@ func (r *Response) holds(name string) bool {
 	return false
 }
 
-// forget records that the client unsubscribed from name, so that the answer does not apply to name.
+// forget records that the client unsubscribed from a name, so that the answer does not apply to that name.
 func (r *Response) forget(name string) {
 	if r.forgotten == nil {
 		r.forgotten = map[string]struct{}{}

@@ -201,10 +201,10 @@ func (o *overlay) unshared() int {
 	return count
 }
 
-// due returns the roll (shared set of names) on which the overlay should be based anew to save memory; nil if it
-// should stay as it is. The roll is the target's newest one of the type. It is time if the overlay's unshared
-// names have doubled since the last time, and have grown by more than the slack of the roll. So the whole
-// overlay is read only once for each doubling.
+// due returns the roll (shared set of names) on which the overlay should be based anew to save memory: the target's
+// newest roll of the type. It returns nil if the overlay should stay as it is. The overlay should be based anew if
+// its unshared names have doubled since the last time, and have grown at least by the slack of the roll. So the
+// whole overlay is read only once for each doubling.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if unshared := o.unshared(); !t.known || unshared < o.unsharedBefore+max(bulk, o.unsharedBefore) {
 		return nil

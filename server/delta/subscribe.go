@@ -59,9 +59,9 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 	}
 }
 
-// reads converts a request to an asking. It makes the ledger (the state of a type) if it is the first request of
-// the type. It removes Wildcard from the request's lists of names, and records it in fields of the asking
-// instead.
+// reads converts a request to an asking. If the request is the first one of its type, reads makes the ledger (the
+// state of the type). It removes Wildcard from the request's lists of names, and records it in fields of the
+// asking instead.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
 		ledger: p.ledgers[request.GetTypeUrl()], plan: p, told: request.GetInitialResourceVersions(),
@@ -177,7 +177,7 @@ type laying struct {
 
 // Compact reduces the memory that the plan uses for names, in steps. It rebuilds each overlay (a map of names to
 // versions) whose unshared names have doubled (see overlay.due), or that has more than maxRuns lists. It reads
-// these overlays outside of Book, so that nothing may change them until the last step.
+// these overlays outside of Book. So nothing else may change them until the last step is done.
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying

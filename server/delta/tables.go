@@ -39,7 +39,7 @@ type tableState struct {
 	rejected       map[xds.Part]*RejectedPart
 	notQuarantined int     // the number of rejected parts that are not in quarantine
 	search         *search // nil if no search is running
-	// ready is the form that is sent instead of readyFor, the target's entry. It is a probe, or the resource
+	// ready is the form that is sent instead of readyFor, the target's entry: for example a probe, or the resource
 	// without its bad parts. It is nil until it is made.
 	ready, readyFor *Entry
 	// unsearchable is the version of the route table in which a search found no bad part; "" if there is none.
@@ -111,8 +111,8 @@ func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	return nil, true
 }
 
-// probes reports whether the next form of the route table that is sent is a probe, which is a test table of the
-// search for bad parts (xds.Probe).
+// probes reports whether the resource is sent as a probe next: as a test table of the search for the bad parts of
+// a route table (xds.Probe). It returns false for other types.
 func (ts *tables) probes(typ, name string) bool {
 	t := ts.states[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
@@ -136,9 +136,10 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 }
 
 // learn records the answer to r, if r has route tables or filters. nack is true for a rejection, and words is
-// Envoy's error. After an ACK, learn stores the accepted form. If Envoy rejected a route table that was alone in
-// r, learn starts or continues the search for its bad parts, and marks the table to be sent again in another
-// form. The cost does not depend on the size of a table.
+// Envoy's error. After an ACK, learn stores the accepted form. If an Envoy rejected a route table that was alone
+// in r, learn starts or continues the search for its bad parts, and marks the table to be sent again in another
+// form. It does not search again in a version in which a search found nothing. The cost does not depend on the
+// size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)

@@ -35,8 +35,8 @@ const keyMark = "credential key:"
 const redacted = "[redacted]"
 
 // plainWords returns the useful part of Envoy's error (words), without the content of secrets, in at most about
-// maxWords bytes. If the error contains constraintMark, only the text from this mark on is used. Otherwise, an
-// error about a secret that is long or contains PEM data is replaced by the constant redacted.
+// maxWords bytes. If the error contains constraintMark, only the text from this mark on is used. Otherwise, if typ
+// is the type of secrets, an error that is long or contains PEM data is replaced by the constant redacted.
 func plainWords(typ, words string) string {
 	if at := strings.LastIndex(words, constraintMark); at >= 0 {
 		words = words[at:]

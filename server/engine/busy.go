@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// stuckAfter is how long a step may make no progress. After that, the service manager gets no more watchdog
+	// stuckAfter is how long a step may make no progress. After that time, the service manager gets no more watchdog
 	// messages, and restarts gatefold.
 	stuckAfter = time.Minute
 	// busyLook is how often the duration of the running step is checked.
 	busyLook = time.Second
 )
 
-// busy records which step of a run is in progress (such as "store" or "translate"), since when, and since when
-// a change waits to be applied. Any goroutine may use it.
+// busy records which step of a run is in progress (such as "store" or "translate"), when that step began, and since
+// when a change waits to be applied. Any goroutine may use it.
 type busy struct {
 	now func() time.Time
 	log zerolog.Logger
@@ -32,7 +32,7 @@ type busy struct {
 	alarmed bool      // an ALARM about the step was logged
 }
 
-// newBusy returns a busy without a running step. now returns the current time.
+// newBusy returns a busy without a running step. The function now returns the current time.
 func newBusy(now func() time.Time, log zerolog.Logger) *busy { return &busy{now: now, log: log} }
 
 // begin records that a step of a run (such as "store" or "translate") begins, and that the previous step has
@@ -48,8 +48,8 @@ func (b *busy) begin(step string) {
 	}
 }
 
-// end records that a run ended. The parameter done is true if no change waits to be applied. If it is false, the
-// time that state returns for the oldest change still counts from the first step of this run.
+// end records that a run ended. The parameter done is true if no change waits to be applied. If done is false, the
+// waiting time of the oldest change (see state) continues in the next run.
 func (b *busy) end(done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,8 @@ func (b *busy) end(done bool) {
 	}
 }
 
-// calm is called when a step has ended. If look logged an ALARM about that step, calm logs its end.
+// calm is called when a step has ended. If the method look logged an ALARM about this step, calm logs that the
+// step has ended.
 func (b *busy) calm(now time.Time) {
 	if b.alarmed {
 		b.log.Info().Str("step", b.step).Float64("seconds", now.Sub(b.begun).Seconds()).Msg("the long step has ended")
@@ -67,7 +68,7 @@ func (b *busy) calm(now time.Time) {
 	b.alarmed = false
 }
 
-// alive is called while the running step makes progress. For the time stuckAfter from now, stuck returns false.
+// alive is called while the running step makes progress. During the next stuckAfter, the method stuck returns false.
 func (b *busy) alive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +107,7 @@ func (b *busy) look() {
 		Msg("ALARM: gatefold is busy with one step: it still serves what it served before, and later edits may wait until the step has ended")
 }
 
-// watch calls look every busyLook until ctx ends.
+// watch calls the method look once in each busyLook, until ctx ends.
 func (b *busy) watch(ctx context.Context) {
 	ticker := time.NewTicker(busyLook)
 	defer ticker.Stop()

@@ -6,7 +6,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// edits reports each run of the pipeline to the server as an admin.Edit: what changed, and the result. The admin
+// edits reports runs of the pipeline to the server, each as an admin.Edit: what changed, and the result. The admin
 // pages show these edits.
 type edits struct {
 	server interface {
@@ -14,9 +14,9 @@ type edits struct {
 	}
 }
 
-// observe reports a run of the pipeline to the server, for the admin pages. It leaves out a reload of the folder
-// that was published although nothing changed. It also leaves out a run for another input than the folder if the
-// run published nothing.
+// observe reports a run of the pipeline to the server, for the admin pages. It leaves out these runs:
+//   - a reload of the folder that published a result, although nothing changed
+//   - a run for another input than the folder that published nothing
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {
 		return
@@ -26,7 +26,7 @@ func (e edits) observe(r *run) {
 	}
 }
 
-// editOf converts a run to the Edit that the admin pages show. now is when the run ended.
+// editOf converts a run to the Edit that the admin pages show. The parameter now is the time at which the run ended.
 func editOf(r *run, now time.Time) admin.Edit {
 	edit := admin.Edit{Time: now.UTC(), Result: r.reload.Result, Resources: len(r.result.Delta), Errors: r.errors, Warnings: r.warnings}
 	if r.tree == nil {

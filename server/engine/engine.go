@@ -1,7 +1,7 @@
 // Package engine runs gatefold. It watches a folder. For each state of the folder (watcher.Tree), package store
 // returns the objects that changed (store.Change). Package translate makes from them the Envoy resources and
 // statuses that changed (translate.Result), and package server publishes these. The commands of server/cli give
-// it its options.
+// the engine its options.
 //
 // pipeline.flow is this sequence. pipeline.carry calls it for each Tree: it catches panics, repairs what a
 // panic left inconsistent, and calls the observers in the order that Options.serve shows. reader (Tree to
@@ -53,9 +53,9 @@ type Options struct {
 var ErrInterrupted = errors.New("interrupted")
 
 // Serve watches the folder and configures every Envoy that connects. It returns nil after ctx ends. It returns
-// an error if an address or the folder of Secrets cannot be used, if another gatefold uses the state folder, or
-// if the Envoys of this machine cannot be run. A folder that is not readable is an error unless a saved state
-// can be served.
+// an error if an address or the folder of Secrets cannot be used, if another gatefold uses a state folder that the
+// user named, or if the Envoys of this machine cannot be run. A folder that exists but cannot be read is an error,
+// unless a saved state can be served.
 func Serve(ctx context.Context, o Options, log zerolog.Logger) error {
 	dir := o.Folder.Watch.Root
 	dirErr := watchable(dir)
@@ -211,8 +211,8 @@ func watching(ctx context.Context, srv *server.Server, folder watcher.Options, l
 const abandonTime = 5 * time.Second
 
 // abandonable returns a function that calls work and returns its error. But if work still runs when abandonTime
-// has passed since ctx ended, the function logs this and returns nil without waiting. The process then ends
-// before work has published anything.
+// has passed since ctx ended, the function logs this and returns nil without waiting. The process then ends, although
+// work has not returned.
 func abandonable(ctx context.Context, log zerolog.Logger, work func() error) func() error {
 	return func() error {
 		done := make(chan error, 1)

@@ -78,7 +78,7 @@ func readFleets(file string) (saved savedFleets, err error) {
 	return saved, nil
 }
 
-// saveFleets writes the fleets for the next start. It logs an error.
+// saveFleets writes the fleets to a file, for the next start. If that fails, it only logs the error.
 func saveFleets(file string, fleets savedFleets, log zerolog.Logger) {
 	text, err := json.Marshal(fleets)
 	if err == nil {

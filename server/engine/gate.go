@@ -41,7 +41,7 @@ const (
 // reset to what is served, and a new translator replaces the translator.
 type gate struct {
 	prefix string // store.Options.PathPrefix
-	// seen has all files of the last Tree, and files has the test files.
+	// The field seen has all files of the last Tree, and the field files has the test files, by path.
 	seen    watcher.Files
 	files   map[string]testFile
 	skipped []manifest.Problem // problems of test files that cannot be read
@@ -73,8 +73,8 @@ func gatedFile(name string) bool { return watcher.Loadable(name) || isTests(name
 func isTests(file string) bool { return expect.IsFile(path.Base(file)) }
 
 // split stores the test files of a Tree (the files of the folder at one moment) in the gate. It returns the Tree
-// without the test files, and whether a test file changed. If the folder is missing, the gate keeps the previous
-// test files.
+// without the test files. The result changed is true if a test file changed, or if the problems of test files that
+// cannot be read changed. If the folder is missing, the gate keeps the previous test files.
 func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	if tree.Missing {
 		return tree, false
@@ -141,7 +141,7 @@ func (g *gate) applied(change store.Change, testsChanged bool) {
 	}
 }
 
-// warned returns the problems. If the folder has no test files, it adds a warning that the folder is applied
+// warned returns the given problems. If the folder has no test files, it adds a warning that the folder is applied
 // without tests. The parameter root is the path of the folder, at which the warning is reported.
 func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Problem {
 	if len(g.files)+len(g.skipped) > 0 {
@@ -162,11 +162,13 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision that was not tested yet. A revision without tests passes. If a test fails, or
-// the tests need more CPU time than testDeadline, the run continues with what is served instead of the revision
-// (takeBack), and problems name at most maxFailures failed tests. The same happens, without new problems, if the
-// folder is frozen before the last revision was tested. The error means that the run was interrupted, that
-// nothing has been served yet, or is that of takeBack.
+// test runs the tests of a revision that was not tested yet. A revision without tests passes. In these cases, the
+// run continues with what is served instead of the revision (see takeBack):
+//   - A test fails or cannot be read, or the tests need more CPU time than testDeadline. Then problems of the run
+//     name at most maxFailures failed tests.
+//   - The folder is frozen before the last revision was tested. Then there are no new problems.
+//
+// The error means that the run was interrupted, or it is the error of takeBack.
 func (p *pipeline) test(r *run) (err error) {
 	g := p.gate
 	switch {

@@ -89,9 +89,9 @@ func (f *restartFigures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// run runs the Envoys until ctx ends. outer is the context of Serve: its cause says why gatefold ends. If
-// o.Keep is true and the cause is not ErrInterrupted, the Envoys are left running. Otherwise run stops them.
-// The error is that of host.Host.Run.
+// run runs the Envoys until ctx ends. The parameter outer is the context of Serve: its cause says why gatefold ends.
+// If o.Keep is true and the cause is not ErrInterrupted, the Envoys are left running. Otherwise run stops them. The
+// error is that of host.Host.Run.
 func (o *Host) run(ctx, outer context.Context, envoys *host.Host) error {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)

@@ -22,7 +22,7 @@ var (
 // The deadlines of a translation are CPU time, so that they do not depend on how busy the machine is.
 const (
 	// runDeadline is how much CPU time the translation of a Change may take. deadlinePerObject is added for each
-	// object that changes. It is about twenty times what an object usually takes.
+	// object that changes. deadlinePerObject is about twenty times what an object usually takes.
 	runDeadline       = 30 * time.Second
 	deadlinePerObject = 2 * time.Millisecond
 	// partDeadline replaces runDeadline if a Change is applied in parts.
@@ -90,12 +90,12 @@ type yielding struct {
 	alive func() // is called from time to time during a translation
 
 	running atomic.Pointer[watcher.Tree] // the Tree of the run in progress; nil if none is in progress
-	newer   atomic.Bool                  // the folder has a newer Tree than running
+	newer   atomic.Bool                  // the folder has a newer Tree than that in the field running
 	yielded int                          // how many runs in a row ended for a newer Tree
-	reading time.Duration                // how long files are read before those read so far are applied
+	reading time.Duration                // how long files are read before a part of them is applied (see readTurn)
 }
 
-// newYielding returns the yielding of a pipeline, whose work ends when ctx ends. A translation calls the function
+// newYielding returns the yielding of a pipeline. A run ends early when ctx ends. A translation calls the function
 // alive from time to time, to show that it makes progress.
 func newYielding(ctx context.Context, alive func()) *yielding {
 	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive, reading: readTurn}

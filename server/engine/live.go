@@ -13,8 +13,8 @@ import (
 )
 
 // Live reads a folder repeatedly, for an editor. For each Tree (the files at one moment) it returns the problems
-// that gatefold would report if it started with that Tree. But the time that it takes depends only on what
-// changed. Only one goroutine may use it.
+// that gatefold would report if it started with that Tree. Usually the time that this takes depends only on what
+// changed since the Tree before. Only one goroutine may use a Live.
 type Live struct {
 	folder     Folder
 	reader     *reader // nil before the first Read and after a failed Read
@@ -31,7 +31,7 @@ func NewLive(folder Folder) *Live {
 
 // Read passes a Tree (the files of the folder at one moment) through store and translate. It returns the problems
 // with their places, sorted; the caller must not change them. After an error or a panic, or if the store did not
-// apply the Tree, the next Read starts from nothing.
+// apply the Tree, the next Read starts from nothing. The error is that of the store, the translator or ctx.
 func (l *Live) Read(ctx context.Context, tree watcher.Tree) (problems []manifest.Problem, err error) {
 	done := false
 	defer func() {

@@ -13,18 +13,18 @@ import (
 // standing has the list of all current problems with their places. It keeps the list from one call of located to
 // the next. If no problem changed, located returns the same list (store.SameProblems) without computing it again.
 type standing struct {
-	all              []manifest.Problem
+	all              []manifest.Problem // the result of the last call of located
 	errors, warnings int
 	expiry           translate.Expiry
 
 	unhosted []manifest.Problem // the last problems of Gateways without an Envoy on this machine
 	frozen   []manifest.Problem // the last problems of frozen revisions
 
-	// located compares these lists with those of its next call. translated, expired, placeless and staged are the
-	// problems of the translation, expired certificates, unhosted and frozen. mine has the problems of all four,
-	// in this order.
+	// These are the lists of the last call of located. The next call compares its own lists with them. translated
+	// has the problems of the translation, and expired those of expired certificates. placeless and staged are
+	// earlier values of unhosted and frozen. mine has the problems of these four lists, in this order.
 	translated, expired, placeless, staged, mine []manifest.Problem
-	located, stored                              []manifest.Problem // the two lists that all is made of
+	located, stored                              []manifest.Problem // the two lists from which the field all is made
 }
 
 // located returns all current problems with their places, sorted. They are the problems of the store (change) and

@@ -29,7 +29,8 @@ func newNotifier(log zerolog.Logger) *notifier {
 	return &notifier{socket: os.Getenv("NOTIFY_SOCKET"), log: log, begun: make(chan struct{})}
 }
 
-// send sends one message to the service manager. Each of the lines is NAME=VALUE. It only logs an error.
+// send sends one message to the service manager. Each of the lines is NAME=VALUE. If that fails, send only logs the
+// error.
 func (n *notifier) send(lines ...string) {
 	if n.socket == "" {
 		return
@@ -46,8 +47,8 @@ func (n *notifier) send(lines ...string) {
 }
 
 // run reports to the service manager that gatefold starts and stops. In between, it reports twice in each
-// watchdog interval that gatefold is alive, except while stuck returns true. It returns after ctx ends, and at
-// once if there is no socket (n.socket is "").
+// watchdog interval that gatefold is alive, except while the function stuck returns true. It returns after ctx ends,
+// and at once if there is no socket (n.socket is "").
 func (n *notifier) run(ctx context.Context, srv *server.Server, stuck func() bool) {
 	if n.socket == "" {
 		return
@@ -91,8 +92,8 @@ func watchdogInterval() time.Duration {
 }
 
 // observe implements observer. After the first publication, it makes the method run report that gatefold is
-// ready. After each run of the pipeline, it reports that the folder is frozen or served. If that run failed, it
-// reports nothing.
+// ready. After each run for a Tree of the folder, it reports that the folder is frozen or served. It reports
+// nothing if that run failed, or if gatefold still waits for the folder.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

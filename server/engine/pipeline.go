@@ -65,7 +65,7 @@ type run struct {
 	errors    int                // the number of errors among problems
 	warnings  int                // the number of warnings among problems
 	published bool
-	reload    server.Reload // the result of the run; zero without a Tree
+	reload    server.Reload // the result of the run; without a Tree, it has only Stages
 
 	first bool // nothing was published before the run
 	asked bool // a user waits for the run (pipeline.again)
@@ -78,8 +78,8 @@ type run struct {
 var errWaiting = errors.New("the folder is waited for")
 
 // reload applies a new Tree (the files of the folder at one moment). If some files take long to read, reload
-// applies the others first. It repeats until all files are read or a newer Tree waits. If the Tree cannot be
-// applied, what was published before is still served.
+// applies the other files first. It repeats this until all files are read, a newer Tree waits, or gatefold stops.
+// If the Tree cannot be applied, what was published before is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,9 +264,9 @@ func (p *pipeline) publish(r *run) (err error) {
 	return nil
 }
 
-// recover does a run of the pipeline (guard). If the run panics before the first publication, and a saved state
-// was restored, recover sets that state aside and does the run again. After another panic in the step store, it
-// replaces the store for the next run. It returns the error of the last run.
+// recover does a run of the pipeline (see guard). If the run panics before the first publication, and a saved state
+// was restored, recover sets that state aside and does the run once more. If the run panics in the step "store" in
+// any other case, recover replaces the store for the next run. It returns the error of the last run.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake

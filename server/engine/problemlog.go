@@ -20,7 +20,7 @@ type problemLog struct {
 }
 
 // update logs the problems that are new or fixed since the last update. It logs at most maxProblemLines new and
-// as many fixed problems, and counts the others.
+// as many fixed problems, and then the number of the others.
 func (l *problemLog) update(log zerolog.Logger, problems []manifest.Problem) {
 	if store.SameProblems(problems, l.last) {
 		return

@@ -30,9 +30,9 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 }
 
 // apply applies a Tree of the folder of YAML, and the last Tree of the folder of Secrets. If ctx ends first,
-// apply applies nothing and returns the error of ctx. Files that take longer to read than turn allows wait for
-// the next call (Change.Waiting). If a newer Tree has arrived meanwhile, apply may apply nothing and return
-// store.ErrNewer.
+// apply applies nothing and returns the error of ctx. Files that take longer to read than the parameter turn
+// allows wait for the next call (Change.Waiting). If a newer Tree has arrived meanwhile, apply may apply nothing
+// and return store.ErrNewer.
 func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
 	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {

@@ -20,9 +20,10 @@ import (
 )
 
 // secretDir is a folder of Secrets without YAML (docs/design/inputs.md): a file NAMESPACE/NAME/KEY is an entry
-// of a Secret's data. The folder has its own Store. So it keeps last valid versions, and it is frozen if it
-// becomes empty. Limits and path policies of the folder of YAML do not apply to it. If both folders have a
-// Secret of the same name, the Secret of this folder is served. A nil secretDir has no Secrets.
+// of a Secret's data. The folder has its own Store. So last valid versions of its Secrets are kept, and the folder
+// is frozen if it becomes empty. The limits of files (watcher.Limits) apply to this folder, too. The limits of
+// objects (store.Limits) and the path policies of the folder of YAML do not. If both folders have a Secret of the
+// same name, the Secret of this folder is served. A nil secretDir has no Secrets.
 type secretDir struct {
 	store *store.Store
 	tree  watcher.Tree
@@ -30,8 +31,8 @@ type secretDir struct {
 	own    map[manifest.Key]*manifest.Object
 	folder map[manifest.Key]*manifest.Object
 
-	applied  bool               // the store has applied tree
-	sure     bool               // joined is still valid
+	applied  bool               // the store has applied the field tree
+	sure     bool               // the field joined is up to date, unless the folder of YAML has other problems
 	problems []manifest.Problem // of this folder
 	stale    []store.Stale      // of this folder
 	given    []manifest.Problem // the last problems of the folder of YAML
@@ -44,8 +45,8 @@ func isSecretKey(name string) bool {
 	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == string(keypair.Authorities)
 }
 
-// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or a file that probably
-// should be one. secretsOf reports a problem for a file of the second sort.
+// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or a file that probably should
+// be one. The function secretsOf reports a folder that has only files of the second sort.
 func secretFile(name string) bool {
 	ending := path.Ext(name)
 	base := strings.TrimSuffix(name, ending)
@@ -97,7 +98,8 @@ func (d *secretDir) apply() store.Change {
 	return change
 }
 
-// locate returns the problems. A problem of a Secret of this folder gets the file of the Secret as its place.
+// locate returns the problems. A problem of a Secret of this folder gets as its place the file of the entry, or the
+// folder of the Secret (see atFiles).
 func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	if d == nil {
 		return problems
@@ -105,9 +107,9 @@ func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	return d.atFiles(d.store.Locate(problems))
 }
 
-// atFiles returns the problems, of which those of Secrets of this folder are changed. Their file becomes that of
-// the Secret's entry. Their line and column are removed, because they belong to a generated document that users
-// do not see.
+// atFiles returns a copy of the problems, in which those of Secrets of this folder are changed. If such a problem
+// is about one entry of the Secret, its file becomes the file of that entry; otherwise it stays the folder of the
+// Secret. Line, column and excerpt are removed, because they belong to a generated document that users do not see.
 func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	out := slices.Clone(problems)
 	for i := range out {
@@ -124,9 +126,9 @@ func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	return out
 }
 
-// join merges two changes to one for the translator: the Change of the folder of YAML (the parameter), and that
-// of the last Tree of this folder of Secrets. If both folders have the same Secret, the result has only the
-// Secret of this folder.
+// join merges two changes to one for the translator: that of the folder of YAML (the parameter change), and that of
+// the last Tree of this folder of Secrets. If both folders have the same Secret, the result has only the Secret of
+// this folder.
 func (d *secretDir) join(change store.Change) store.Change {
 	if d == nil {
 		return change
@@ -224,9 +226,10 @@ func (d *secretDir) twice() []manifest.Problem {
 }
 
 // secretsOf converts the files of a secret folder to a Tree that the store can apply: one generated document for
-// each Secret, with the path of the Secret's folder. If a file of a Secret cannot be read, the Secret is listed
-// in Tree.Skipped, so that the store keeps its last version. Tree.Skipped also has files in the wrong place, and
-// folders in which no file has a name that isSecretKey accepts.
+// each Secret, with the path of the Secret's folder. The result has these folders in Tree.Skipped:
+//   - the folder of a Secret of which a file cannot be read, so that the store keeps the last version of the Secret
+//   - a folder that is in the wrong place and has a file of a Secret (see isSecretKey)
+//   - a folder that is in the right place and has only other files
 func secretsOf(tree watcher.Tree) watcher.Tree {
 	data, skipped := map[string]map[string][]byte{}, map[string]watcher.Skip{}
 	others := map[string][]string{} // names of files that are not keys of a Secret, by folder
@@ -279,10 +282,11 @@ func misnamed(dir string, names []string) watcher.Skip {
 		strings.Join(names[:min(len(names), maxNamed)], ", "), path.Base(path.Dir(dir)), path.Base(dir))}
 }
 
-// maxNamed is how many files a message of misnamed names.
+// maxNamed is how many files the text of misnamed lists at most.
 const maxNamed = 5
 
-// secretDocument returns a Secret as a document. dir is its folder, and data its entries.
+// secretDocument returns a Secret as a document. The parameter dir is the path of its folder, NAMESPACE/NAME at the
+// end, and data has its entries.
 func secretDocument(dir string, data map[string][]byte) watcher.File {
 	parent, name := path.Split(dir)
 	secret := corev1.Secret{

@@ -21,8 +21,8 @@ import (
 // statePatience is how long the end of gatefold waits for the disk.
 const statePatience = 5 * time.Second
 
-// state is what gatefold saves on disk of what it serves, so that it can serve this after a restart, even if
-// the folder is missing or broken then. A nil state saves nothing.
+// state saves on disk what gatefold serves. After a restart, gatefold can then serve the same, even if the folder is
+// missing or broken. A nil state saves nothing.
 type state struct {
 	options journal.Options
 	log     zerolog.Logger
@@ -38,14 +38,18 @@ type state struct {
 // State says what is saved on disk for the next start.
 type State struct {
 	Dir     string // the state folder; "" if nothing is saved
-	Named   bool   // a user named Dir: if Dir cannot be used, gatefold still runs, and reports that
+	Named   bool   // a user or systemd named Dir: gatefold reports it if Dir cannot be used (see open)
 	Secrets bool   // the content of Secrets may be saved, too
 }
 
 // open loads the saved state of the folder into the store of r, and logs what is wrong with the state. If nothing
-// is to be saved, it returns nil. If the state folder cannot be used, the result depends on whether a user named
-// that folder: if not, it is nil; if so, it is a state that saves nothing and reports that. The error means that
-// another gatefold uses the state folder that the user named.
+// is to be saved, it returns nil. If the state folder cannot be used, the first of these rules that applies
+// decides:
+//   - If o.Named is false, the result is nil.
+//   - If another gatefold uses the state folder, open returns an error.
+//   - Otherwise the result is a state that saves nothing and reports that.
+//
+// open also returns an error if the working directory is not known.
 func (o State) open(folder string, r *reader, log zerolog.Logger) (*state, error) {
 	if o.Dir == "" {
 		return nil, nil //nolint:nilnil // a nil state keeps nothing
@@ -105,8 +109,8 @@ func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	}
 }
 
-// restored loads saved objects into a new Store. sound is the field Sound of journal.Content. unusable are the
-// objects that cannot be loaded. The error is a panic of the Store.
+// restored loads saved objects into a new Store. The parameter sound is the field Sound of journal.Content. The
+// result unusable has the objects that cannot be loaded. The error is a panic of the Store.
 func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
 	err = caught(func() { unusable = objects.Restore(saved, sound) })
 	return unusable, err

@@ -127,8 +127,8 @@ func (w *statusWriter) write(ctx context.Context) error {
 	return first
 }
 
-// put writes the status of an object (now) into a file, or removes the file if the status is nil. The error says
-// why that failed.
+// put writes the present status of an object into a file, or removes the file if the parameter now is nil. The
+// error says why that failed.
 func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	if now == nil {
 		return w.folder.remove(file)
@@ -140,9 +140,9 @@ func (w *statusWriter) put(file string, now *board.Object[any]) error {
 	return w.folder.put(file, text)
 }
 
-// reportState is called after each attempt to write status files, with its error or nil. It logs an error with a
-// new text, and it logs when writing works again. It also stores whether writing fails, for the method run and
-// for the metric.
+// reportState is called after each attempt to write status files, with the error of the attempt or nil. It logs an
+// error whose text differs from that of the attempt before, and it logs when writing works again. It also stores
+// whether writing fails, for the method run and for the metric.
 func (w *statusWriter) reportState(err error) {
 	w.failing.Store(err != nil)
 	reason := ""

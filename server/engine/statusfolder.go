@@ -50,8 +50,8 @@ type statusFolder struct {
 	root *os.Root // nil before the first open
 }
 
-// open opens the folder, or creates it. anew is true at the first call, and if the folder was replaced since
-// the last call. It returns an error, with the path, if the folder cannot be used.
+// open opens the folder, and creates it if it is missing. anew is true at the first call, and if the folder was
+// replaced or closed since the last call. It returns an error, with the path, if the folder cannot be used.
 func (f *statusFolder) open() (anew bool, err error) {
 	defer func() {
 		if err != nil {
@@ -83,7 +83,8 @@ func (f *statusFolder) close() {
 	}
 }
 
-// files returns all files with the path of a status file, whether gatefold wrote them or not.
+// files returns the paths of all files whose path has the form of a status file's path (see statusFile), whether
+// gatefold wrote these files or not.
 func (f *statusFolder) files() []string {
 	found, err := fs.Glob(f.root.FS(), "*/*/*/*.yaml")
 	if err != nil {
@@ -131,8 +132,8 @@ func (f *statusFolder) spare(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// remove removes a file of gatefold, and then the folders that are empty. It leaves a file of another program,
-// and returns nil. It returns an error if the file cannot be read or removed.
+// remove removes a file of gatefold, and then the folders above it that are empty. It leaves a file of another
+// program, and returns nil. It returns an error if the file cannot be read or removed.
 func (f *statusFolder) remove(file string) error {
 	before, err := f.read(file)
 	switch {

@@ -62,7 +62,8 @@ const (
 	ahead phase = "ahead"
 )
 
-// errLost is the error of a run after which the translator cannot be reset to its earlier state.
+// errLost is the error of a run if the translator cannot be reset to its earlier state, or if no object is found
+// that makes the server panic (see rehearse).
 var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
 
 // newTranslation returns a translation that has translated nothing. It stores stop in the field of that name.

@@ -58,7 +58,7 @@ func unhostedProblem(gateway string) manifest.Problem {
 	}
 }
 
-// run calls take with the problems after each change, until ctx ends.
+// run calls the function take with all problems after the problems changed, until ctx ends.
 func (u *unhosted) run(ctx context.Context, take func([]manifest.Problem)) {
 	for {
 		select {

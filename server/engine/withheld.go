@@ -36,11 +36,11 @@ type withholding struct {
 	substitutes map[manifest.Key]struct{}
 
 	sure bool // the fields below are still valid
-	// given has the problems of the Result for which problems was computed.
+	// given has the problems of the Result for which the field problems was computed.
 	given    []manifest.Problem
 	problems []manifest.Problem
 	stale    []store.Stale
-	// stored has the stale objects for which stale was computed.
+	// stored has the stale objects for which the field stale was computed.
 	stored []store.Stale
 }
 
@@ -60,8 +60,9 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns, for the store, the last valid versions that are served instead of withheld objects. It also
-// removes from q.substitutes the objects that are no longer withheld. It is called after everything is published.
+// formers returns, for the store, the last valid versions that are served instead of withheld objects. It leaves
+// out objects whose removal cannot be applied. It also removes from q.substitutes the objects that are no longer
+// withheld. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -73,8 +74,9 @@ func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	return former
 }
 
-// release removes an object from the withheld ones, so that its own version is tried again. The last status of
-// its replacement moves to q.released. If the object is not withheld, release does nothing.
+// release removes an object from the withheld ones, so that its own version is tried again. If the translator's
+// last status of the object is stored (withheld.told), it moves to q.released. If the object is not withheld,
+// release does nothing.
 func (q *withholding) release(key manifest.Key) {
 	w := q.all[key]
 	if w == nil {
@@ -146,8 +148,8 @@ func (w *withheld) why() string {
 }
 
 // report adds a problem for each withheld object (one that gatefold fails to translate) to a Result, and corrects
-// statuses (restate). It returns the parameter stale, the stale objects of the folder, together with the withheld
-// objects whose last valid version is served.
+// statuses (restate). The parameter stale has the stale objects of the folder. report returns them together with
+// the withheld objects whose last valid version is served (see ownStale).
 func (q *withholding) report(result *translate.Result, stale []store.Stale, folder *store.Store) []store.Stale {
 	q.restate(result)
 	if len(q.all) == 0 {
@@ -185,7 +187,8 @@ func (q *withholding) own() (problems []manifest.Problem) {
 	return problems
 }
 
-// ownStale returns the withheld objects whose last valid version is served.
+// ownStale returns the withheld objects whose last valid version is served, without those whose removal cannot be
+// applied.
 func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	for _, w := range q.all {
 		if w.former != nil && w.object != nil {

@@ -106,8 +106,9 @@ func New() *Set {
 	return m
 }
 
-// begin makes a time series with the value 0 for every label value that is known in advance. Without this first
-// value, Prometheus would not see the first increase, and an alert would miss it.
+// begin makes time series with the value 0 for label values that are known in advance: for responses, refusals,
+// staged revisions, tasks and problems. Without this first value, Prometheus would not see the first increase, and
+// an alert would miss it.
 func (m *Set) begin() {
 	for _, typ := range delta.Types() {
 		for _, counters := range []*prometheus.CounterVec{m.pushes, m.acks, m.nacks, m.bytes} {

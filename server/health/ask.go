@@ -41,10 +41,11 @@ var (
 	errTooLarge = errors.New("its answer is too large")
 )
 
-// Ask requests an Envoy's admin pages from the address at, and stores the health of the Envoy's clusters in e.
-// The map known has the clusters, by name, that are made from the user's folder; others are ignored. If the
-// health cannot be read, Ask stores the reason in e.Unknown. It takes at most two seconds, and reads at most 64
-// MiB, of which at most 8 MiB for one cluster. It follows no redirect and uses no proxy.
+// Ask requests the admin pages of an Envoy, and stores the health of the Envoy's clusters in e. The parameter at
+// is the address of the admin pages. The parameter known has, by name, the clusters that are made from the user's
+// folder; Ask ignores other clusters. If the health cannot be read, Ask stores the reason in e.Unknown. Ask takes
+// at most two seconds. It reads at most 64 MiB of the page /clusters, of which at most 8 MiB for one cluster. It
+// follows no redirect and uses no proxy.
 func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluster) {
 	found := inventory{known: known, seen: map[string]bool{}}
 	if err := ask(ctx, at, e.Node, &found); err != nil {
@@ -55,9 +56,9 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
-// ask requests the admin pages from the address at, and adds the health of the Envoy's clusters to found. The
-// Envoy must have the node.id given by the parameter node. It returns an error if a page cannot be read, or if
-// another Envoy answers.
+// ask requests the admin pages of an Envoy, and adds the health of the Envoy's clusters to found. The parameter at
+// is the address of the admin pages, and node is the node.id that the Envoy must have. ask returns an error if a
+// page cannot be read, or if another Envoy answers.
 func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -79,8 +80,8 @@ type asker struct {
 	client    http.Client
 }
 
-// newAsker returns an asker for the address at. If that is a unix socket, the file must be a socket: if no file
-// exists, or the file is something else (for example a link), newAsker returns an error.
+// newAsker returns an asker for one address (the parameter at). If the address is a unix socket, the file must be
+// a socket: if no file exists, or the file is something else (for example a link), newAsker returns an error.
 func newAsker(at Address) (*asker, error) {
 	if at.network == "unix" {
 		// A link next to gatefold's socket could point to any socket.
@@ -106,7 +107,8 @@ func newAsker(at Address) (*asker, error) {
 	return a, nil
 }
 
-// get requests a page and calls read with its body. It returns an error if the status is not 200.
+// get requests a page and calls the function read with the body. It returns an error if the request fails or the
+// status is not 200; otherwise it returns the error of read.
 func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+page, nil)
 	if err != nil {
@@ -123,8 +125,8 @@ func (a *asker) get(ctx context.Context, page string, read func(io.Reader) error
 	return read(response.Body)
 }
 
-// unanswered converts the error of a request to the address at to the reason that users see. No text from the
-// other side is repeated: all texts are gatefold's own.
+// unanswered converts the error of a request to the reason that users see. The parameter at is the address to
+// which the request was sent. No text from the other side is repeated: all texts are gatefold's own.
 func unanswered(at Address, err error) *Unknown {
 	u := &Unknown{Hint: "see whether its admin listens there, and is on the network of gatefold"}
 	switch {

@@ -112,8 +112,8 @@ func policiesOf(c *ir.Cluster) (policies []manifest.Key) {
 	return policies
 }
 
-// Wrong reports whether a person should look at the backend. It returns true if the backend has no endpoint, or
-// has an endpoint that is unhealthy for another reason than Draining.
+// Wrong reports whether a person should look at the backend. It returns true if the backend has no endpoint, has
+// an endpoint that is unhealthy for another reason than Draining, or has unhealthy endpoints that are not listed.
 func (b *Backend) Wrong() bool {
 	return b.Endpoints == 0 || b.Unlisted() > 0 || slices.ContainsFunc(b.Unhealthy, func(e Endpoint) bool {
 		return !slices.Equal(e.Reasons, []Reason{Draining})

@@ -50,12 +50,13 @@ func checkNode(page io.Reader, node string) error {
 }
 
 // inventory collects the health of an Envoy's clusters from its admin pages. It ignores clusters that are not in
-// known. Whatever the pages contain, its size is bounded by the number of known clusters and by maxListed.
+// the field known. Whatever the pages contain, the size of the inventory is bounded by the number of known clusters
+// and by maxListed.
 type inventory struct {
 	known   map[string]*ir.Cluster
 	seen    map[string]bool
 	healthy int
-	// notChecked counts the endpoints without health checks and outlier detection.
+	// notChecked counts the endpoints without a known fault that have neither health checks nor outlier detection.
 	notChecked int
 	endpoints  int
 	listed     int // the number of endpoints in Unhealthy of all backends
@@ -158,7 +159,7 @@ func (l *hostList) UnmarshalJSON(text []byte) error {
 }
 
 // add counts an endpoint. If the endpoint is unhealthy, add also appends it to l.unhealthy, unless that list
-// already has maxListed endpoints. If the address of an appended endpoint is not an IP address, add returns
+// already has maxListed endpoints. If the address of an endpoint to append is not an IP address, add returns
 // errNotEnvoy.
 func (l *hostList) add(host *hostStatus) error {
 	l.all++
@@ -213,9 +214,9 @@ type hostHealth struct {
 	Discovery      string `json:"eds_health_status"`
 }
 
-// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. Several reasons can be
-// about health checks. Then only the first of CheckPending, CheckTimeout, CheckFailed and CheckDegraded is
-// returned, because it is the most specific.
+// reasons returns why Envoy does not use an endpoint; nil if the endpoint is healthy. Of CheckPending,
+// CheckTimeout, CheckFailed and CheckDegraded, it returns only the first that applies, because that one is the most
+// specific.
 func (h *hostHealth) reasons() (reasons []Reason) {
 	switch {
 	case h.Pending:

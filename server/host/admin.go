@@ -36,8 +36,8 @@ const (
 )
 
 // ask sends a request to the admin interface and returns the body of the response, at most maxAnswer bytes.
-// page is a path with its query. It returns an error if Envoy does not answer within askTime, or if the status
-// is not 200.
+// page is a path with its query. The error means that Envoy cannot be reached, that Envoy does not answer within
+// askTime, or that the status is not 200.
 func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -70,14 +70,14 @@ type serverInfo struct {
 	} `json:"command_line_options"`
 }
 
-// release returns the release in Version. It is zero if Version has no release.
+// release returns the release in Version. The result is zero if Version has no release.
 func (i serverInfo) release() xds.Release {
 	_, version, _ := strings.Cut(i.Version, "/")
 	return xds.ReleaseOf(version)
 }
 
-// info returns the server info of the Envoy at the socket. It returns an error if Envoy does not answer or if
-// the answer is not valid JSON.
+// info returns the server info of the Envoy at the socket. It returns an error if the request fails (see ask), or
+// if the answer is not valid JSON.
 func (a admin) info(ctx context.Context) (serverInfo, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/server_info")
 	if err != nil {
@@ -105,9 +105,10 @@ func (a admin) serves(ctx context.Context, epoch int) bool {
 	return err == nil && info.Options.RestartEpoch == epoch && info.State == "LIVE"
 }
 
-// drain makes Envoy refuse new connections, and end each open connection after its current request. It waits
-// until several checks in a row (as many as looks says) find no open request, or until ctx ends. It returns the
-// number of open requests at the last check. The error means that Envoy did not answer.
+// drain makes Envoy refuse new connections, and end each open connection after its current request. Then drain
+// waits until several checks in a row find no open request, or until ctx ends. The parameter looks is the number
+// of these checks. drain returns the number of open requests at the last check. The error means that Envoy did not
+// answer.
 func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {
 		if _, err := a.ask(ctx, http.MethodPost, page); err != nil {
@@ -141,8 +142,8 @@ func (a admin) openRequests(ctx context.Context) (int, error) {
 	return activeRequests(string(text)), nil
 }
 
-// activeRequests returns the sum of the values in lines like "http.NAME.downstream_rq_active: 3". It ignores
-// lines of the admin interface.
+// activeRequests returns the sum of the values in lines like "http.NAME.downstream_rq_active: 3". It ignores the
+// lines in which NAME is admin: they count requests to the admin interface.
 func activeRequests(stats string) int {
 	total := 0
 	for line := range strings.Lines(stats) {

@@ -13,7 +13,7 @@ import (
 // adopt finds the Envoys that an earlier gatefold started for this Gateway, and supervises them. If that
 // gatefold ended during a hot restart, adopt continues the hot restart (see resume). If the newest epoch took
 // over the listeners and then ended, only the previous epoch is left, which accepts no new connections: after
-// adopt, run starts a new epoch. adopt changes nothing if no Envoy runs.
+// adopt, the method run starts a new epoch. adopt changes nothing if no Envoy runs.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -48,10 +48,12 @@ func (s *supervisor) adopt(ctx context.Context) {
 	}
 }
 
-// resume continues a hot restart that an earlier gatefold began: newest is the new epoch, and former the one
-// before it. If newest already serves, it becomes the serving Envoy. If newest still starts with the current
-// options, resume waits for it (succeed). If newest still starts with other options, resume kills it; former
-// then continues to serve, unless former has ended or newest had already taken over the listeners (see reclaim).
+// resume continues a hot restart that an earlier gatefold began. The parameter newest is the new epoch, and former
+// is the epoch before it.
+//   - If newest serves already, it becomes the serving Envoy.
+//   - If newest is still starting, and was started with the current options, resume waits for it (succeed).
+//   - If newest is still starting, and was started with other options, resume kills it. Then former continues to
+//     serve, unless former has ended or newest had already taken over the listeners (see reclaim).
 func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 	s.note(newest)
 	s.serving = former
@@ -74,7 +76,7 @@ func (s *supervisor) resume(ctx context.Context, newest, former *process) {
 // the next gatefold finds the Envoy among the processes of the machine (orphans).
 func (s *supervisor) note(p *process) { _ = p.run.write(s.files.run) }
 
-// finder finds the running Envoys of a Gateway that an earlier gatefold started.
+// finder finds the running Envoys that an earlier gatefold started for a Gateway.
 type finder struct {
 	gateway string
 	files   files
@@ -131,7 +133,7 @@ func (f finder) orphan(record run, pid int) *process {
 	return p
 }
 
-// pair returns two of the given Envoys (the parameter all): the one with the newest restart epoch, and its
+// pair returns two of the given Envoys (the parameter all): the one with the highest restart epoch, and its
 // predecessor with the same base id. former is nil if there is no predecessor; both results are nil if no Envoy
 // is given. pair ends all other Envoys, because they would keep the ports. It sorts the given slice.
 func (f finder) pair(all []*process) (newest, former *process) {

@@ -32,9 +32,10 @@ type Binary struct {
 // versionLine finds the version number in the output of `envoy --version`.
 var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
-// NewBinary finds Envoy at path, or in $PATH if path is "", and runs `envoy --version` to learn its version. It
-// returns an error if there is no executable, if the executable is not Envoy, or if it does not answer within
-// 10 s. NewBinary does not check whether gatefold supports the version: the caller must call Supports.
+// NewBinary finds the executable of Envoy, and runs it with --version to learn its version. The parameter path is
+// the path of the executable, or a name to look up in $PATH; "" means the name envoy. NewBinary returns an error if
+// there is no executable, if the executable is not Envoy, or if it does not answer within 10 s. NewBinary does not
+// check whether gatefold supports the version: the caller must call Supports.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {

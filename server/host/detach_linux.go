@@ -34,8 +34,9 @@ func CheckDetached() error {
 }
 
 // outlive installs a filter of system calls for this thread and its children. With the filter,
-// prctl(PR_SET_PDEATHSIG) does nothing and returns success. All other system calls work as before. The error
-// means that the kernel does not allow the filter.
+// prctl(PR_SET_PDEATHSIG) does nothing and returns success. All other system calls work as before. If the kernel
+// requires it, outlive also sets the flag "no new privileges" of the thread. The error means that the kernel does
+// not allow the filter.
 func outlive() error {
 	const number, firstArgument = 0, 16 // offsets in struct seccomp_data (little-endian)
 	filter := []unix.SockFilter{

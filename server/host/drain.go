@@ -10,8 +10,9 @@ import (
 // announceTime limits how long announceDrain waits for the numbers of open requests.
 const announceTime = time.Second
 
-// announceDrain logs for how many open requests gatefold waits before it ends, and how the user can end it at
-// once. If the user has already done so (see Options.Hurry), nothing is logged.
+// announceDrain logs for how many open requests gatefold waits before it ends, and how the user can end gatefold
+// at once. The message has no number if the number is not known. If no request is open, the message says only
+// that. If the user has already asked for the end (see Options.Hurry), nothing is logged.
 func (h *Host) announceDrain() {
 	if h.hurried() {
 		return
@@ -31,7 +32,7 @@ func (h *Host) announceDrain() {
 }
 
 // openRequests returns the sum of the open requests of all running Envoys. If an Envoy did not answer within
-// announceTime, the second result is false, and the sum is too low.
+// announceTime, the result known is false, and the sum lacks the requests of that Envoy.
 func (h *Host) openRequests() (open int, known bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), announceTime)
 	defer cancel()

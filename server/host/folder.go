@@ -20,8 +20,9 @@ import (
 const runSuffix = ".run.json"
 
 // take creates the folder if it is missing, and locks it for this process. It returns the open lock file; the
-// lock ends when that file is closed or the process ends. The error means that the folder cannot be created,
-// that other users can access it, or that another gatefold has locked it.
+// lock ends when that file is closed or the process ends. The error means that the folder or the lock file cannot
+// be created, that the folder belongs to another user, that other users can access it, or that another gatefold has
+// locked it.
 func take(folder string) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -99,12 +100,13 @@ type run struct {
 	// hot restarts led to this process.
 	Base  int `json:"base,omitempty"`
 	Epoch int `json:"epoch,omitempty"`
-	// Parent is the Envoy of the previous epoch; the process may have ended. It is nil if there was none.
+	// Parent is the Envoy of the previous epoch; its process may have ended. Parent is nil if there was no previous
+	// epoch, or if gatefold noticed its end.
 	Parent *run `json:"parent,omitempty"`
 }
 
-// readRun reads the run file at path. It returns an error if the file cannot be read, names no Gateway, or has
-// an invalid pid. A pid of 0 is valid. readRun drops an invalid Parent.
+// readRun reads the run file at path. It returns an error if the file cannot be read, is not valid JSON, names no
+// Gateway, or has an invalid pid. A pid of 0 is valid. readRun drops an invalid Parent.
 func readRun(path string) (run, error) {
 	var r run
 	text, err := os.ReadFile(path)
@@ -147,9 +149,9 @@ func (r run) of(pid int, f files) (run, error) {
 }
 
 // leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted: those with a run file,
-// and those for which a process runs with their bootstrap file. wanted are the Gateways of the served folder. A
-// process whose bootstrap file belongs to no wanted Gateway and to no run file is unknown: leftBehind sends
-// SIGTERM to it.
+// and those for which a process runs with their bootstrap file. The parameter wanted has the Gateways that need an
+// Envoy, by name. If a process runs with a bootstrap file of any other Gateway, leftBehind sends SIGTERM to that
+// process, unless there is a run file for that Gateway.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // the entries before an error are still used

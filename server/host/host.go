@@ -49,7 +49,7 @@ type Options struct {
 	// appended, that command calls RunDetached with them. Without further arguments, it calls CheckDetached. If
 	// Self is empty, Envoys are started without hot restart.
 	Self []string
-	// MaxEnvoys is the highest number of running Envoys; 0 means the constant MaxEnvoys.
+	// MaxEnvoys is the highest number of Gateways that have an Envoy; 0 means the constant MaxEnvoys.
 	MaxEnvoys int
 	// Hurry is a channel that ends the drain of every Envoy when it is closed. Open requests are then cut off.
 	Hurry <-chan struct{}
@@ -151,7 +151,7 @@ type crew struct {
 	ctx     context.Context
 	all     map[string]*supervisor
 	running sync.WaitGroup
-	looked  bool // whether Envoys of an earlier gatefold were searched
+	looked  bool // whether become has looked for the Envoys of an earlier gatefold
 	// refused are the Gateways without an Envoy because of Options.MaxEnvoys.
 	refused map[string]bool
 	// ends has a channel for each Gateway. The channel is closed when the newest supervisor of the Gateway has
@@ -160,9 +160,9 @@ type crew struct {
 }
 
 // become starts supervisors for the wanted Gateways, at most Options.MaxEnvoys, and stops all other supervisors.
-// Gateways above that limit are passed to refuse. The parameter known is false before the first call of Apply;
+// The method refuse gets the Gateways above that limit. The parameter known is false before the first call of Apply;
 // then become does nothing. The first call with known true also looks for the Envoys of an earlier gatefold, and
-// ends those whose Gateway is not wanted.
+// ends those whose Gateway is not wanted or is above the limit.
 func (c *crew) become(wanted map[string]*ir.Infra, known bool) {
 	if !known {
 		return

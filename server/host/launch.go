@@ -54,9 +54,9 @@ func newLaunch(o Options, gateway string, f files) launch {
 	return l
 }
 
-// record returns the content of the run file for an Envoy that is about to start. former is the Envoy that it
-// replaces: the new restart epoch is one higher, or 0 if former is nil. base is Envoy's base id; 0 means that
-// Envoy runs without hot restart.
+// record returns the content of the run file for an Envoy that is about to start. The parameter former is the Envoy
+// that the new one replaces, or nil. The restart epoch of the new Envoy is one higher than that of former, or 0 if
+// former is nil. The parameter base is Envoy's base id; 0 means that Envoy runs without hot restart.
 func (l launch) record(base int, former *process) run {
 	r := run{Gateway: l.gateway, Boot: bootID(), Mark: l.mark, Since: time.Now(), Base: base}
 	if former != nil {
@@ -95,8 +95,8 @@ func (l launch) command(r run, f files) *exec.Cmd {
 }
 
 // start starts the process that r describes, and writes its run file. It returns an error if there is no
-// bootstrap, if a file cannot be written, or if the process does not start. If the run file cannot be written
-// after the start, start kills the process, because the next gatefold could not adopt it.
+// bootstrap, if a file cannot be written, or if the process does not start or ends at once. If the run file cannot
+// be written after the process began, start kills the process, because the next gatefold could not adopt it.
 func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (*process, error) {
 	if l.err != nil {
 		return nil, l.err

@@ -13,9 +13,10 @@ import (
 // MaxEnvoys is the default of Options.MaxEnvoys.
 const MaxEnvoys = 16
 
-// admit chooses which of the wanted Gateways get an Envoy if there may be at most limit Envoys. Gateways in
-// running come first, because an Envoy that serves is not ended for a newer Gateway. The others follow in
-// conflict resolution order. left are the wanted Gateways that get no Envoy.
+// admit chooses which of the wanted Gateways get an Envoy. The parameter limit is the highest number of them.
+// Gateways that are true in the map running come first, because an Envoy that serves is not ended for a newer
+// Gateway. The others follow in conflict resolution order. The result left has the wanted Gateways that get no
+// Envoy.
 func admit(wanted map[string]*ir.Infra, running map[string]bool, limit int) (admitted map[string]*ir.Infra, left []string) {
 	order := slices.SortedFunc(maps.Keys(wanted), func(a, b string) int {
 		return cmp.Or(ir.TrueFirst(running[a], running[b]), compareInfra(wanted[a], wanted[b]))
@@ -37,9 +38,9 @@ func compareInfra(a, b *ir.Infra) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Gateway, b.Gateway))
 }
 
-// refuse logs and records that the Gateways in left have no Envoy because of the limit. A Gateway that was in
-// left at the last call, too, is not logged again. For a Gateway that is no longer in left, refuse removes the
-// record, unless a supervisor now sets its state.
+// refuse logs and records that some Gateways (the parameter left) have no Envoy because of the limit. It ignores
+// those that the last call already logged and recorded. For a Gateway that is no longer in left, refuse removes the
+// record, unless the Gateway already has a supervisor.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

@@ -103,8 +103,8 @@ func (t *tail) look(path string, log zerolog.Logger) {
 }
 
 // passOn writes one line of Envoy's log to gatefold's log. The first word of the line is Envoy's level: trace
-// and debug become info, and a line without a level becomes a warning. A line about a bind error becomes debug
-// (see aboutBind).
+// and debug become info, critical becomes error, and a line without a level becomes a warning. A line about a bind
+// error becomes debug (see aboutBind).
 func passOn(line string, log zerolog.Logger) {
 	word, text, _ := strings.Cut(line, " ")
 	level := zerolog.WarnLevel

@@ -57,8 +57,8 @@ func (p *process) kill() {
 	<-p.ended()
 }
 
-// over records that the process has ended, and closes the channel that ended returns. The parameter how
-// describes for messages how it ended. Only the first call has an effect.
+// over records that the process has ended, and closes the channel p.gone. The parameter how is a text for messages
+// that says how the process ended. Only the first call has an effect.
 func (p *process) over(how string) {
 	p.once.Do(func() {
 		p.how = how

@@ -53,7 +53,8 @@ func bootID() string {
 	return strings.TrimSpace(string(text))
 }
 
-// listens reports whether a socket of this user listens on one of the TCP or UDP ports.
+// listens reports whether a TCP socket of this user listens on one of the ports, or a UDP socket of this user is
+// bound to one of them.
 func listens(ports []uint32) bool {
 	return inTables(map[string]string{"tcp": "0A", "tcp6": "0A"}, ports) || listensToDatagrams(ports)
 }

@@ -23,7 +23,7 @@ const (
 	// draws is how many random base ids are tried.
 	draws = 10
 	// sockets is the prefix of the names of the sockets between the epochs of an Envoy. These sockets are in
-	// the folder, where other users have no access. Envoy's default is an abstract socket, to which any user
+	// Options.Folder, where other users have no access. Envoy's default is an abstract socket, to which any user
 	// may write.
 	sockets = "hot"
 	// askVersionTime limits how long `envoy --hot-restart-version` may run.
@@ -53,9 +53,9 @@ func blockPath(base int) string {
 }
 
 // reserve chooses a random base id that no Envoy of this machine uses. It creates the shared memory file of
-// that id, so that no other gatefold chooses the same id; Envoy replaces the file. It returns an error if all
-// ids that it tried (draws) are in use, or if the file cannot be written: for example, because the shared
-// memory is full. Envoy would end with a bus error in that case.
+// that id, so that no other gatefold chooses the same id; Envoy replaces the file. reserve returns an error if all
+// ids that it tried (draws) are in use, or if the file cannot be written: for example, because the shared memory is
+// full. With full shared memory, Envoy would end with a bus error.
 func reserve() (int, error) {
 	for range draws {
 		base := smallestBase + rand.IntN(largestBase-smallestBase) //nolint:gosec // no secret: others are kept away by the folder

@@ -14,7 +14,7 @@ type Phase string
 const (
 	Running   Phase = "running"
 	Waiting   Phase = "waiting"    // ended, or failed to start; gatefold starts it again
-	Draining  Phase = "draining"   // its Gateway is removed, or another Envoy replaces it
+	Draining  Phase = "draining"   // its Gateway is removed, another Envoy replaces it, or gatefold stops
 	OverLimit Phase = "over-limit" // not started, because Options.MaxEnvoys other Envoys run
 )
 
@@ -41,7 +41,7 @@ type State struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Wrong reports whether a person should look at the Envoy, because it does not run or is outdated.
+// Wrong reports whether a person should look at the Envoy, because its phase is not Running or it is outdated.
 func (s State) Wrong() bool { return s.Phase != Running || s.Outdated }
 
 // setState stores the state of one Envoy, and calls Options.Changed with the states of all Envoys.
@@ -52,7 +52,7 @@ func (h *Host) setState(s State) {
 	h.notify()
 }
 
-// forget removes the state of a Gateway that does not exist any more, and calls Options.Changed.
+// forget removes the state of a Gateway's Envoy, and calls Options.Changed with the states of all other Envoys.
 func (h *Host) forget(gateway string) {
 	h.stateMu.Lock()
 	defer h.stateMu.Unlock()

@@ -12,8 +12,8 @@ import (
 var errGone = errors.New("the Gateway is gone")
 
 // After a failure, a supervisor waits before it starts Envoy again: first firstWait, then twice the previous
-// wait, at most longestWait. After an Envoy that ran for at least steady, it begins with firstWait again,
-// unless the former epoch still runs.
+// wait, at most longestWait. If the Envoy that ended ran for at least 10 s (the constant steady), the supervisor
+// begins with firstWait again, unless the former epoch still runs. After a hot restart, the first wait is 0.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 30 * time.Second
@@ -73,8 +73,8 @@ func (s *supervisor) run(ctx context.Context) {
 	s.finish(ctx)
 }
 
-// watch waits until serving ends, former ends or is overdue, or ctx ends. If serving ended, watch calls lost.
-// If former is overdue, watch ends it.
+// watch waits until the Envoy s.serving ends, the Envoy s.former ends or is overdue, or ctx ends. If serving ended,
+// watch calls the method lost. If former ended, watch calls the method left. If former is overdue, watch ends it.
 func (s *supervisor) watch(ctx context.Context) {
 	var overdue <-chan time.Time
 	if s.former != nil {
@@ -91,7 +91,7 @@ func (s *supervisor) watch(ctx context.Context) {
 	}
 }
 
-// lost records that the serving Envoy has ended: s.serving becomes nil. Then it waits until the next start is
+// lost records that the serving Envoy has ended: s.serving becomes nil. Then lost waits until the next start is
 // due, or until ctx ends.
 func (s *supervisor) lost(ctx context.Context) {
 	s.failed(s.serving)
@@ -200,8 +200,8 @@ func (s *supervisor) failed(p *process) {
 	s.set(Waiting, nil, message)
 }
 
-// backoff returns how long to wait before the next start of Envoy. Each call doubles the result of the next
-// call, up to longestWait.
+// backoff returns how long to wait before the next start of Envoy. The next call returns twice the time, but at
+// least firstWait and at most longestWait.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.wait
 	s.wait = min(max(2*s.wait, firstWait), longestWait)

@@ -26,9 +26,11 @@ const (
 	formerGrace = 10 * time.Second
 )
 
-// replace replaces the serving Envoy by a new epoch. If hot restart is not possible, it drains and ends the
-// serving Envoy instead, and s.serving becomes nil. If the new Envoy does not accept its bootstrap or does not
-// serve, the serving Envoy continues.
+// replace replaces the serving Envoy by a new epoch.
+//   - If the new Envoy does not accept its bootstrap, the serving Envoy continues.
+//   - If hot restart is not possible, replace drains and ends the serving Envoy, and s.serving becomes nil.
+//   - If the new Envoy cannot be started, the serving Envoy continues.
+//   - If the new Envoy starts but does not serve, the serving Envoy continues if it still can (see reclaim).
 func (s *supervisor) replace(ctx context.Context) {
 	old := s.serving
 	err := s.launch().validate(ctx, s.files)
@@ -107,9 +109,9 @@ func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, 
 	return l.start(ctx, s.files, l.record(former.run.Base, former), s.log)
 }
 
-// succeed waits until the next epoch serves, and then makes it the serving Envoy. If the next epoch ends, or
-// does not serve within readyTime, succeed kills it; the previous epoch continues if it still can (see reclaim).
-// If ctx ends, succeed changes nothing: finish decides what happens to the next epoch.
+// succeed waits until the next epoch serves, and then makes it the serving Envoy. If the next epoch does not serve
+// (see ready), succeed kills it; the previous epoch continues if it still can (see reclaim). If ctx ends, succeed
+// leaves both epochs as they are: the method finish decides what happens to them.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
 	err := s.ready(ctx, next)
@@ -127,8 +129,8 @@ func (s *supervisor) succeed(ctx context.Context, next *process) {
 	}
 }
 
-// ready waits until the Envoy next serves. The error is the reason why it does not: it or the serving Envoy
-// ended, readyTime passed, or ctx ended.
+// ready waits until the new Envoy (next) serves. The error is the reason why it does not serve: the new or the
+// serving Envoy ended, readyTime passed, or ctx ended.
 func (s *supervisor) ready(ctx context.Context, next *process) error {
 	limit := time.NewTimer(readyTime)
 	defer limit.Stop()
@@ -150,7 +152,8 @@ func (s *supervisor) ready(ctx context.Context, next *process) error {
 	return nil
 }
 
-// handOver makes next the serving Envoy, and the previous one the former epoch, which ends by itself.
+// handOver makes the new Envoy (next) the serving one. The Envoy that served until now becomes the former epoch,
+// which ends by itself.
 func (s *supervisor) handOver(next *process) {
 	s.depart(s.serving)
 	s.serving = next
@@ -170,9 +173,9 @@ func (s *supervisor) endFormer() {
 	s.former.stop(s.host.options.Hurry)
 }
 
-// reclaim kills the epoch next, which does not serve, and reports whether the previous epoch continues to serve.
-// The result is false if the previous epoch has ended, or if next had already taken over the listeners. If it is
-// false, no Envoy serves, and run starts one.
+// reclaim kills the new epoch (next), which does not serve, and reports whether the previous epoch continues to
+// serve. The result is false if the previous epoch has ended, or if the new epoch had already taken over the
+// listeners. If the result is false, no Envoy serves, and the method run starts one.
 func (s *supervisor) reclaim(next *process) bool {
 	next.kill()
 	switch {
@@ -200,7 +203,7 @@ func (s *supervisor) keepServing(why error) {
 }
 
 // listening reports whether a process of this user listens on a port of the Gateway. It also returns true if the
-// ports of the Gateway are not known.
+// Gateway has no port, or if its ports are not known.
 func (s *supervisor) listening() bool {
 	ports := s.ports()
 	return len(ports) == 0 || listens(ports)
@@ -241,7 +244,8 @@ func (s *supervisor) left() {
 }
 
 // validate runs the new Envoy in its mode "validate", to check the bootstrap while the old Envoy serves. The
-// error means that Envoy does not accept the bootstrap, or that the bootstrap cannot be made or written.
+// error means that Envoy does not accept the bootstrap, that the bootstrap cannot be made or written, or that Envoy
+// cannot be run or does not answer before ctx ends or validateTime has passed.
 func (l launch) validate(ctx context.Context, f files) error {
 	if l.err != nil {
 		return l.err

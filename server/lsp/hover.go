@@ -147,9 +147,9 @@ func (s *server) withLive(doc *document, do func(p *project, live *engine.Live))
 	}
 }
 
-// definition returns where the object is defined to which the reference at a position of a document refers. The
-// result is nil if there is no reference at the position, or if no file defines the object. The name of an
-// object in its own metadata is no reference. The error is always nil.
+// definition returns where an object is defined: the object to which the reference at a position of a document
+// refers. The result is nil if there is no reference at the position, or if no file defines the object. The name of
+// an object in its own metadata is no reference. The error is always nil.
 func (s *server) definition(p placeParams) (any, error) {
 	doc, o, spot := s.spotAt(p)
 	if doc == nil {

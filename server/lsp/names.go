@@ -47,9 +47,10 @@ func (s *server) references(doc *document, g gap) (items []completionItem) {
 	return items
 }
 
-// objects returns proposals for the name in a reference: the names of objects. If the reference has no namespace
-// or kind yet, objects of other namespaces or kinds are proposed, too; such a proposal also writes the namespace
-// and kind. An object in another namespace is proposed only if the reference to it is permitted.
+// objects returns proposals for the name in a reference: the names of objects of the reference's kind and
+// namespace. Other objects are proposed, too, if the reference has no field for the difference yet: objects of
+// another kind if offers allows it, and objects in another namespace if the reference to them is permitted. Such a
+// proposal also writes the fields kind, group and namespace where they are needed.
 func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) {
 	for o := range live.Objects() {
 		key := o.Key

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// The debounce of edits. A folder is validated when nothing has changed for the duration quiet. While changes
-// continue, it is validated after the duration longest.
+// The debounce of changes. A folder is validated when nothing has changed for the duration quiet. While changes
+// continue, the folder is validated after the duration longest.
 const (
 	quiet   = 40 * time.Millisecond
 	longest = 250 * time.Millisecond
@@ -41,7 +41,7 @@ type project struct {
 	shown *shown
 }
 
-// newProject returns a project that watches and validates a folder, until ctx ends or end is called.
+// newProject returns a project that watches and validates a folder, until ctx ends or the method end is called.
 func newProject(ctx context.Context, root string, s *server) *project {
 	folder := s.options.Folder(root)
 	p := &project{
@@ -107,7 +107,7 @@ func (p *project) follow(ctx context.Context) {
 	}
 }
 
-// debounce waits until no edit has arrived for the duration quiet, but not longer than the duration longest. It
+// debounce waits until nothing has changed for the duration quiet, but not longer than the duration longest. It
 // returns earlier if ctx ends.
 func (p *project) debounce(ctx context.Context) {
 	end := time.After(longest)
@@ -124,8 +124,8 @@ func (p *project) debounce(ctx context.Context) {
 	}
 }
 
-// validate validates the folder, and sends the diagnostics of files whose diagnostics changed to the editor. If
-// validation fails or gatefold panics, it shows an error in the editor. The parameter disk is the content of the
+// validate validates the folder. For each file whose diagnostics have changed, it sends the new ones to the editor.
+// If validation fails or gatefold panics, it shows an error in the editor. The parameter disk is the content of the
 // folder on disk.
 func (p *project) validate(ctx context.Context, disk watcher.Tree) {
 	p.mu.Lock()

@@ -106,8 +106,9 @@ func impliedKind(list string) (group, kind string) {
 	return "", ""
 }
 
-// permitted reports whether one object (from) may refer to another (to). A reference within a namespace, or to a
-// Gateway or ListenerSet, is always permitted. Any other reference needs a ReferenceGrant.
+// permitted reports whether one object (the parameter from) may refer to another (the parameter to). A reference
+// within a namespace, to a Gateway or ListenerSet, or to an object without a namespace is always permitted. Any
+// other reference needs a ReferenceGrant.
 func permitted(live *engine.Live, from subject, to manifest.Key) bool {
 	if to.Namespace == from.namespace || to.Namespace == "" || to.Kind == "Gateway" || to.Kind == "ListenerSet" {
 		return true
@@ -130,7 +131,8 @@ func permitted(live *engine.Live, from subject, to manifest.Key) bool {
 	return false
 }
 
-// sections returns the names that a sectionName for the object o may have. It returns nil if o is nil.
+// sections returns the names that a sectionName for the object o may have: listeners of a Gateway or ListenerSet,
+// and rules of an HTTPRoute. It returns nil for other kinds, and if o is nil.
 func sections(o *manifest.Object) (names []string) {
 	if o == nil {
 		return nil

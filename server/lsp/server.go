@@ -23,8 +23,8 @@ import (
 type Options struct {
 	// Folder returns how a folder is read. root is the path of the folder.
 	Folder func(root string) engine.Folder
-	// Within is the path of gatefold's folder in each folder of the workspace. If it is "", it is the whole
-	// workspace folder.
+	// Within is the path of gatefold's folder in each folder of the workspace. If Within is "", gatefold's folder
+	// is the folder of the workspace itself.
 	Within string
 	// Version is the version of gatefold.
 	Version string
@@ -112,8 +112,8 @@ func with[P any](handle func(P) (any, error)) handler {
 // ignore handles a notification that needs no work. It always returns nil.
 func ignore(json.RawMessage) (any, error) { return nil, nil } //nolint:nilnil // no result, and none is wanted
 
-// Handle answers a request with the result of answer or its error, and a notification with nothing
-// (jsonrpc2.Handler).
+// Handle implements jsonrpc2.Handler: it calls the method answer, and sends the result or the error to the client.
+// A notification gets no response.
 func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, request *jsonrpc2.Request) {
 	s.ready.Wait()
 	result, err := s.answer(request)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// pathOf returns the path of a file URI. It returns "" for other URIs.
+// pathOf returns the path of a file URI. It returns "" for other URIs, and for files on another host.
 func pathOf(uri string) string {
 	parsed, err := url.Parse(uri)
 	if err != nil || parsed.Scheme != "file" || parsed.Host != "" && parsed.Host != "localhost" || !filepath.IsAbs(parsed.Path) {

@@ -52,8 +52,8 @@ func newClient(networks []netip.Prefix, roots *x509.CertPool) *http.Client {
 }
 
 // admitted is called before each connection, with the address ("IP:PORT") to which a name was resolved. It
-// returns nil if the client may connect: the IP address is public or in one of the networks. Otherwise it returns
-// a fault.
+// returns nil if the client may connect: the IP address is public or in one of the networks. If not, it returns a
+// fault. It returns another error if the address cannot be parsed.
 func admitted(address string, networks []netip.Prefix) error {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -124,8 +124,8 @@ func read(body []byte, issuer string) (ir.IssuerAnswer, *fault) {
 // endpoints is the regular expression for a URI that an extension may have as an endpoint (api.HTTPSURI).
 const endpoints = `^https://([a-zA-Z0-9]([a-zA-Z0-9\-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9\-]{0,61}[a-zA-Z0-9])?(:[0-9]{1,5})?(/[a-zA-Z0-9\-._~!$&'()*+,;=:@%]*)*/?(\?[a-zA-Z0-9\-._~!$&'()*+,;=:@%/?]*)?$`
 
-// check returns a fault for the first endpoint that is missing or is not a valid https URI. It returns nil if
-// all are valid.
+// check returns a fault for the first endpoint that is not a valid https URI. A missing authorization or token
+// endpoint is a fault, too. If there is no fault, check returns nil.
 func check(answer ir.IssuerAnswer) *fault {
 	https := regexp.MustCompile(endpoints)
 	for _, one := range []struct {

@@ -246,7 +246,7 @@ func (a *Asker) claim(uri string) bool {
 }
 
 // ask requests the document of one issuer, and passes the result to the method note. A panic counts as a failed
-// request. If ctx has ended, the result is dropped.
+// request, and is not recovered. If ctx has ended, the result is dropped.
 func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed := ir.IssuerAnswer{}, &fault{"a mistake in gatefold, which its log has", "please report it"}
 	defer func() {

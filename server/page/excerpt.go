@@ -18,9 +18,10 @@ const maxExcerpt = 60_000
 // notShown replaces a text that may be a credential.
 const notShown = "[not shown]"
 
-// excerpt returns a served object as YAML, with default values and without its status. Values that may be
-// credentials are replaced. If the YAML is longer than maxExcerpt, text is only its beginning, and cut is true.
-// text is "" if the object cannot be written as YAML.
+// excerpt returns a served object as YAML, with default values and without its status. Of the metadata, only the
+// fields that the function metadata returns are shown. Values that may be credentials are replaced. If the YAML is
+// longer than maxExcerpt, the result text is only its beginning, and the result cut is true. text is "" if the
+// object cannot be written as YAML.
 func excerpt(o *manifest.Object) (text string, cut bool) {
 	var object map[string]any
 	data, err := json.Marshal(o.Value)
@@ -44,8 +45,8 @@ func excerpt(o *manifest.Object) (text string, cut bool) {
 	return shown, len(written) > maxExcerpt
 }
 
-// metadata returns the name, the namespace, the labels and the annotations of the metadata value. It replaces
-// the values of annotations of other programs, such as last-applied-configuration, by notShown.
+// metadata returns the name, the namespace, the labels and the annotations of an object's metadata (the parameter
+// value). It replaces by notShown the values of annotations of other programs, such as last-applied-configuration.
 func metadata(value any) map[string]any {
 	all, _ := value.(map[string]any)
 	shown := map[string]any{}
@@ -72,8 +73,8 @@ func hideAll(value any) {
 	}
 }
 
-// hide replaces texts that may be credentials in a decoded JSON value, at any depth. It changes maps and lists
-// in place, and returns the value.
+// hide returns a decoded JSON value, in which texts that may be credentials are replaced by notShown, at any depth.
+// It changes maps and lists in place.
 func hide(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -41,7 +41,7 @@ func (p *pages) folder() (folder, error) {
 }
 
 // newFolder returns a folder with the objects and their references. An object whose Value is nil is a Secret of
-// --secret-dir. wildcard is the namespace that means all namespaces in a reference to routes by label.
+// --secret-dir. The parameter wildcard is the namespace that means all namespaces in a reference to routes by label.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
 	f := folder{
 		objects: make(map[manifest.Key]*manifest.Object, len(objects)), beside: map[manifest.Key]bool{},

@@ -80,9 +80,9 @@ func (o *objectPage) bound(parts []board.Part) {
 	}
 }
 
-// show sets the YAML and the references of the object, and whether it is NotServed. f has the served objects.
-// The parameter known has the objects with problems: such an object has a page even if it is not served, so that
-// a reference to it can be a link.
+// show sets the YAML and the references of the object, and whether it is NotServed. The parameter f has the served
+// objects. The parameter known has the objects with problems: such an object has a page even if it is not served,
+// so that a reference to it can be a link.
 func (o *objectPage) show(f folder, known map[manifest.Key]bool) {
 	if object := f.objects[o.Key]; object != nil {
 		o.YAML, o.Cut = excerpt(object)

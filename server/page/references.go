@@ -220,9 +220,9 @@ func (w *referenceWalker) walkFields(v reflect.Value, typ *structType, name stri
 	}
 }
 
-// key returns the object that a reference names. v is the value of the reference, and fields are the indexes of
-// its name fields. The parameter missing has the group and kind for a reference that states no kind. A reference
-// without a namespace is to the namespace of the object that contains it.
+// key returns the object that a reference names. The parameter v is the struct of the reference, and the parameter
+// fields has the indexes of the struct's fields. The parameter missing has the group and kind for a reference that
+// states no kind. A reference without a namespace is to the namespace of the object that contains the reference.
 func (w *referenceWalker) key(v reflect.Value, fields nameFields, missing manifest.Key) manifest.Key {
 	key := manifest.Key{Group: missing.Group, Kind: missing.Kind, Namespace: w.object.Namespace}
 	if kind, ok := textOf(v, fields.kind); ok && kind != "" {

@@ -40,8 +40,8 @@ type branch struct {
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
 // Link returns the part of a line that links to the page of an object: a Gateway, a ListenerSet or a route. If
-// the line states a reason (Why), the link is the text up to and with the first colon before a space. Otherwise
-// the link is the whole line. For a line about another thing, Link returns "".
+// the line states a reason (Why), the link is the text up to the first colon that a space follows, with this
+// colon. Otherwise the link is the whole line. For a line about another thing, Link returns "".
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
@@ -101,8 +101,8 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// cutter selects the part of a tree that one page shows. It has the lines from the index in the field named from
-// on, and the lines of the nodes above them.
+// cutter selects the part of a tree that one page shows: the lines that begin at the index in the field from, and
+// the lines of the nodes above them.
 type cutter struct {
 	from  int
 	line  int // index of the next node

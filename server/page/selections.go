@@ -27,7 +27,8 @@ type selection struct {
 	Field string
 	From  manifest.Key
 	Of    selectable
-	// Label is one of the labels that the objects must have. It is empty if no label is required.
+	// Label is one of the labels that the objects must have. It is empty if the selection requires no label with a
+	// certain value.
 	Label label
 	// By describes the criterion: "label app=x".
 	By string
@@ -53,8 +54,8 @@ type selectedBy struct {
 	Label label
 }
 
-// candidate is an object that a selector may select, with what selectors compare: the labels of the object, and
-// in the field offers the properties of a route (route.Offers).
+// candidate is an object that a selection may select. It has what selections compare: the labels of the object, and
+// in the field offers the properties of a route (see route.Offers).
 type candidate struct {
 	object *manifest.Object
 	labels labels.Set
@@ -86,13 +87,13 @@ func (s selection) selects(c candidate) bool {
 	return slices.Contains(c.offers, s.route) && (s.From != c.object.Key || route.Consents(s.From, c.object))
 }
 
-// to returns a reference for the page: from the field with the selection to an object that it selects.
+// to returns the reference that a page shows from the field of the selection to a selected object.
 func (s selection) to(object manifest.Key) reference {
 	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
 }
 
-// toNone returns the reference that is shown for a selection without any selected object. Its target has the
-// name "*".
+// toNone returns the reference that a page shows for a selection that selects no object. The target of the
+// reference has the name "*".
 func (s selection) toNone() reference {
 	none := manifest.Key{Group: s.Of.Kind.Group, Kind: s.Of.Kind.Kind, Namespace: s.Of.Namespace, Name: "*"}
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
@@ -213,8 +214,8 @@ func operatorWords(operator metav1.LabelSelectorOperator) string {
 	return "does not exist"
 }
 
-// selectionsOf groups the selections by the kind and namespace of their objects and by one required label. So
-// the method selecting finds the selections that may match an object without looking at all.
+// selectionsOf groups the selections by the kind and namespace of their objects and by one required label. So the
+// method selecting checks only those selections that may match an object.
 func selectionsOf(all []selection) map[selectedBy][]selection {
 	grouped := map[selectedBy][]selection{}
 	for _, s := range all {
@@ -224,7 +225,7 @@ func selectionsOf(all []selection) map[selectedBy][]selection {
 	return grouped
 }
 
-// selecting returns the references from those fields of other objects whose selection includes the object o.
+// selecting returns the references from all fields that select the object o.
 func (f folder) selecting(o *manifest.Object) (from []reference) {
 	c := f.candidates([]*manifest.Object{o})[0]
 	has := []label{{}}

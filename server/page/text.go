@@ -32,8 +32,8 @@ func functions() template.FuncMap {
 // cut shortens a text to at most maxText bytes, as cutTo does.
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo shortens a text to the number of bytes in the parameter most. A shortened text ends after a whole
-// character, followed by "…". A text that is not longer than that is returned unchanged.
+// cutTo returns a text unchanged if it has at most as many bytes as the parameter most says. Otherwise it returns
+// only so many bytes of the text, without a partial character at their end, and "…".
 func cutTo(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -44,8 +44,8 @@ type Client struct {
 	Timeout time.Duration
 }
 
-// Send sends one request on a new connection, and returns what a client sees. If the request cannot be sent,
-// Seen.Unsent has the reason.
+// Send sends one request on a new connection, and returns what a client sees, which may be an error of the network.
+// If the request cannot be sent for another reason, Seen.Unsent has the reason.
 func (c Client) Send(ctx context.Context, r expect.Request) expect.Seen {
 	if reason := unsendable(r); reason != "" {
 		return expect.Seen{Unsent: reason}

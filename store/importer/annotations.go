@@ -22,7 +22,7 @@ type settings struct {
 	values  map[string]string // annotations of ingress-nginx by name, without the prefix
 	hosts   []string
 
-	closed     string // the field that makes all paths of the Ingress answer 500, "" if none
+	closed     string // what makes all paths of the Ingress answer 500: a field, or "the class"; "" if nothing
 	closedHost string // the annotation that makes all hosts of the Ingress answer 500, "" if none
 	aliases    []string
 	lostAlias  string // the reason why the routes without a hostname answer 500, "" if they do not
@@ -44,8 +44,9 @@ type settings struct {
 	policy map[string]any // fields of a TrafficPolicy
 }
 
-// settings returns the settings of an Ingress from its annotations, and adds a verdict for each annotation. An
-// annotation that may be for another controller makes the paths of the Ingress answer 500.
+// settings returns the settings of an Ingress from its annotations, and adds a verdict for each annotation. The
+// paths of the Ingress answer 500 if an annotation cannot be expressed, or may be for another controller.
+// Annotations that Options.Accept names are left out.
 func (n *nginx) settings(ingress *item) *settings {
 	s := &settings{report: n.report, ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
 	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
@@ -92,7 +93,8 @@ func (s *settings) failClosed(message string, fields ...string) {
 
 // annotation reads one annotation of ingress-nginx into s, and adds the verdict. The parameter key is the name
 // of the annotation without the prefix. If import cannot express the annotation, the paths of the Ingress
-// answer 500 (failClosed). For some annotations, all paths of the Ingress's hosts then answer 500 (see ofHost).
+// answer 500 (failClosed). If the annotation applies to whole hosts (see ofHost), all paths of the Ingress's
+// hosts answer 500.
 func (s *settings) annotation(key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -208,8 +210,8 @@ func (s *settings) ofHost(key string, on bool) (reason string) {
 	return ""
 }
 
-// readAliases adds the DNS names in value, a list with commas, to s.aliases. It returns false if at least one
-// entry of the list is not a DNS name.
+// readAliases adds the DNS names and wildcards (*.NAME) in value, a list with commas, to s.aliases. It leaves out
+// other entries of the list, and returns false if there are any.
 func (s *settings) readAliases(value string) bool {
 	all := true
 	for _, alias := range strings.Split(value, ",") {
@@ -256,8 +258,8 @@ func (s *settings) protection(key, value string) (class Class, message string) {
 	return "", ""
 }
 
-// harmless adds a verdict for an annotation that neither routes nor protects requests, such as one for buffer
-// sizes. All other annotations are unknown to import, and make the paths of the Ingress answer 500.
+// harmless handles an annotation that import does not read. If the annotation is known to protect nothing, such as
+// one for buffer sizes, harmless only adds a verdict. Otherwise the paths of the Ingress answer 500.
 func (s *settings) harmless(key, field string) {
 	words := map[string]string{
 		"affinity": "requests of one client may go to several endpoints", "affinity-mode": "", "affinity-canary-behavior": "",
@@ -283,8 +285,9 @@ func (s *settings) harmless(key, field string) {
 	s.say(Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
 }
 
-// readRedirect sets s.redirect for the annotation permanent-redirect or temporal-redirect (key). The parameter
-// value is the URL. It returns false, and sets nothing, if import cannot express the redirect.
+// readRedirect sets s.redirect to the redirect of an annotation. The parameter key is permanent-redirect or
+// temporal-redirect, and value is the URL. readRedirect returns false, and sets nothing, if import cannot express
+// the redirect, or if the Ingress has both annotations and key is temporal-redirect.
 func (s *settings) readRedirect(key, value string) bool {
 	target, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {

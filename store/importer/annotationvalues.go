@@ -126,8 +126,8 @@ func (s *settings) readBodySize(value string) (class Class, message string) {
 	return Different, "buffer.maxRequestSize: Envoy reads the whole request before it sends it on"
 }
 
-// readCanary reads one of the canary annotations, such as canary-weight (key), into s. It returns false if the
-// value is invalid.
+// readCanary reads one of the canary annotations into s. The parameter key is the name of the annotation without
+// the prefix, such as canary-weight. readCanary returns false if the value is invalid.
 func (s *settings) readCanary(key, value string) bool {
 	number, err := strconv.ParseInt(value, 10, 32)
 	switch key {
@@ -155,5 +155,6 @@ func (s *settings) readCanary(key, value string) bool {
 	return true
 }
 
-// headerName matches a valid name of a header or cookie.
+// headerName matches the names of headers, cookies and query parameters that import accepts. These are not all
+// valid names.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)

@@ -20,9 +20,13 @@ type classifier struct {
 	schemas *schema.Set
 }
 
-// classify decides what import does with one object. It leaves out the object if its kind needs no file, or if
-// Options.Accept names the object or its kind. A Gateway gets the class gatefold (see gatewayClass). A
-// NetworkPolicy or GatewayClass is left out, and may block the import (see networkPolicy and parameters).
+// classify decides what import does with one object:
+//   - An object is left out if Options.Accept names the object or its kind.
+//   - A GatewayClass or NetworkPolicy is left out, and may block the import (see parameters and networkPolicy).
+//   - A Gateway gets the class gatefold (see gatewayClass).
+//   - An Ingress, or an object of a kind for which harmless is true, is left out.
+//
+// Other objects do not change.
 func (c *classifier) classify(object *item) {
 	name := object.name()
 	switch kind := object.key.GroupKind(); {
@@ -47,8 +51,9 @@ func (c *classifier) classify(object *item) {
 	}
 }
 
-// gatewayClass changes the class of a Gateway to gatefold, and adds a verdict. It also removes the parameters
-// of the Gateway that gatefold can ignore (see gatewayParameters). It does nothing for objects of other kinds.
+// gatewayClass changes the class of a Gateway to gatefold, and adds a verdict. A Gateway without a class keeps
+// none. gatewayClass also removes the parameters of the Gateway that gatefold can ignore (see gatewayParameters).
+// It does nothing for objects of other kinds.
 func (c *classifier) gatewayClass(object *item) {
 	c.gatewayParameters(object)
 	spec := object.spec()
@@ -130,7 +135,8 @@ func (c *classifier) gatewayParameters(gateway *item) {
 	c.add(Different, gateway.place, gateway.name(), "left out: Gateways are served without parameters", "spec.infrastructure.parametersRef")
 }
 
-// keyOfParameters returns the key of the object that a parametersRef names. namespace is the default namespace.
+// keyOfParameters returns the key of the object that a parametersRef names. The parameter namespace is used if the
+// parametersRef has no namespace.
 func keyOfParameters(ref any, namespace string) manifest.Key {
 	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // closing makes objects fail closed: their rules answer an error, or the objects are left out. The objects that
-// refer to such an object fail closed, too.
+// refer to such an object fail closed, too, or lose the reference (see shutUsers).
 type closing struct {
 	*report
 	objects *collection
@@ -18,8 +18,9 @@ type closing struct {
 }
 
 // closeTargets makes the targets of a policy fail closed (see failClosed), because the policy cannot be
-// imported. If a target is not in the input, routes that refer to this target fail closed. If a target is of a
-// kind that cannot fail closed, such as a GatewayClass, the import is blocked.
+// imported. If a target is not in the input, the objects that refer to this target fail closed (see shutUsers),
+// unless the target is an HTTPRoute or GRPCRoute, or is selected by labels. If a target is of a kind that cannot
+// fail closed, such as a GatewayClass, the import is blocked.
 func (c *closing) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -39,10 +40,13 @@ func (c *closing) closeTargets(policy *item, targets []target) {
 	}
 }
 
-// failClosed makes an object fail closed. All rules of an HTTPRoute answer 500, and those of a GRPCRoute
-// UNAVAILABLE; if a rule has the name section, only the rules with this name change. Other routes, Gateways,
-// ListenerSets, Services and Backends are left out of the import. Other kinds, and objects that are closed or
-// left out already, do not change. The verdict names the reason: the refused object or field because.
+// failClosed makes an object fail closed:
+//   - All rules of an HTTPRoute answer 500, and those of a GRPCRoute UNAVAILABLE. If a rule has the name in the
+//     parameter section, only the rules with this name change.
+//   - Other routes, Gateways, ListenerSets, Services and Backends are left out of the import.
+//   - Other kinds, and objects that are closed or left out already, do not change.
+//
+// The parameter because is the reason for the verdict: the name of the refused object or field.
 func (c *closing) failClosed(object *item, section, because string) {
 	switch {
 	case object.left || object.closed:
@@ -57,10 +61,10 @@ func (c *closing) failClosed(object *item, section, because string) {
 	}
 }
 
-// closeRules removes everything except name and matches from the rules of a route. Envoy then answers 500 to
-// the requests that match these rules (UNAVAILABLE for a GRPCRoute). If a rule has the name section, only the
-// rules with this name change, otherwise all rules. Child routes of the route fail closed, too. The verdict
-// names the reason, the parameter because.
+// closeRules removes everything except the fields name and matches from the rules of a route. Envoy then answers
+// 500 to the requests that match these rules (UNAVAILABLE for a GRPCRoute). If a rule has the name in the
+// parameter section, only the rules with this name change. If none has it, all rules change. Child routes of the
+// route fail closed, too. The parameter because is the reason for the verdict.
 func (c *closing) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
@@ -184,15 +188,16 @@ func (c *closing) shutReferring(route, gone *item) {
 	}
 }
 
-// isParent reports whether a parent reference names the object to. The parameter ref is an entry of parentRefs
-// or the parentRef of the object from. A reference without a kind names a Gateway.
+// isParent reports whether a parent reference names the object in the parameter to. The parameter ref is the
+// reference: an entry of parentRefs, or the parentRef of a ListenerSet. The parameter from is the object that
+// contains the reference. A reference without a kind names a Gateway.
 func isParent(from *item, ref any, to *item) bool {
 	return (text(at(ref, "kind")) != "" || to.is("Gateway")) && refersTo(from, ref, to)
 }
 
-// refersTo reports whether a reference names the object to. The parameter ref is the reference, and from is the
-// object that contains the reference. A reference without a kind matches objects of all kinds. Groups are not
-// compared.
+// refersTo reports whether a reference names the object in the parameter to. The parameter ref is the reference,
+// and from is the object that contains the reference. A reference without a kind matches objects of all kinds.
+// Groups are not compared.
 func refersTo(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&

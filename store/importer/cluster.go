@@ -61,8 +61,9 @@ func clean(r *report, object *item) {
 	}
 }
 
-// missing returns the paths of the values that are in the object before and not in the object after. If values
-// in status, managedFields or ownerReferences are missing, it returns only the path of that field as a whole.
+// missing compares two versions of an object, the parameters before and after. It returns the paths of the values
+// that only the first version has. If values in status, managedFields or ownerReferences are missing, it returns
+// only the path of that field as a whole.
 func missing(before, after map[string]any) []string {
 	var paths []string
 	has := map[string]bool{}

@@ -47,8 +47,8 @@ func (c *collection) append(object *item) {
 	}
 }
 
-// put adds an object that is not in the input. If the input has an object of the same name, the import is
-// blocked.
+// put adds an object that is not in the input. If the collection already has an object with this key, the import
+// is blocked.
 func (c *collection) put(key manifest.Key, apiVersion string, spec map[string]any) {
 	metadata := map[string]any{"name": key.Name}
 	if key.Namespace != "" {

@@ -47,8 +47,9 @@ func pathOf(object *item) string {
 }
 
 // Result returns the files and the verdicts of the import. The parameter remaining has the problems that
-// validate found after the last Settle; they become verdicts, too. Result also adds rules that answer 500 to
-// ambiguous paths (see closeSpellings). If the import is blocked, the result has no files.
+// validate found after the last Settle; they become verdicts, too (see addRemaining). Result also gives some
+// routes a rule that answers 500 to ambiguous paths (see closeSpellings). If the import is blocked, the result has
+// no files.
 func (o *Objects) Result(remaining []manifest.Problem) Result {
 	for _, p := range remaining {
 		addRemaining(o.report, o.objects, p)
@@ -79,9 +80,9 @@ func (o *Objects) Result(remaining []manifest.Problem) Result {
 	return Result{Verdicts: o.sorted(), Files: files, Blocked: o.blocked}
 }
 
-// addSame adds the verdict Same for an object that import writes to a file. If told is true, another verdict
-// reports a change of the object already, and the message of this verdict is only about all other fields. If
-// the object is not from the input, the message is that import added the object.
+// addSame adds the verdict Same for an object that import writes to a file. The message says that the object is
+// written as it is. If the parameter told is true, another verdict already reports a change of the object, and the
+// message is about its other fields. If the object is not from the input, the message says that import added it.
 func addSame(r *report, object *item, told bool) {
 	message := "written as it is"
 	if told {

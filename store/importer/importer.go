@@ -97,8 +97,7 @@ func (r *report) protecting(at place, object, message, hint string, fields ...st
 	v.Protects, v.Hint = true, hint
 }
 
-// block adds a verdict with the class Refused and Protects, and blocks the import: Result then returns no
-// files.
+// block adds the same verdict as protecting, and blocks the import: Result then returns no files.
 func (r *report) block(at place, object, message, hint string, fields ...string) {
 	r.blocked = true
 	r.protecting(at, object, message, hint, fields...)
@@ -145,11 +144,11 @@ func within(leaf, field string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Leaves calls visit with the path and value of each leaf of a document. Leaves are values other than lists and
-// objects, and empty lists and objects.
+// Leaves calls visit with the path and value of each leaf of a document. A leaf is an empty list, an empty object,
+// or a value that is neither a list nor an object.
 func Leaves(value any, visit func(path string, value any)) { leaves("", value, visit) }
 
-// leaves calls visit for each leaf of value. at is the path of value.
+// leaves calls visit for each leaf of value. The parameter at is the path of value.
 func leaves(at string, value any, visit func(path string, value any)) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -170,8 +169,8 @@ func leaves(at string, value any, visit func(path string, value any)) {
 	visit(at, value)
 }
 
-// join returns the path of the field key below the path at. A key that is empty or contains dots or brackets is
-// written in brackets.
+// join returns the path of a field. The parameter key is the field's name, and the parameter at is the path of the
+// object that has the field. A key that is empty or contains dots or brackets is written in brackets.
 func join(at, key string) string {
 	switch {
 	case key == "" || strings.ContainsAny(key, ".[]"):
@@ -221,8 +220,8 @@ func marshal(object map[string]any) []byte {
 	return content
 }
 
-// plainName reports whether a name consists of the characters of DNS names only, so that it can safely be a
-// segment of a file's path.
+// plainName reports whether a name can safely be a segment of a file's path: it has at most 253 characters, only
+// those of DNS names, does not begin with a dot or hyphen, and is not empty.
 func plainName(name string) bool {
 	if name == "" || len(name) > 253 || name[0] == '.' || name[0] == '-' {
 		return false

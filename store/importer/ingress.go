@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ingress imports Ingresses so that requests are answered as by ingress-nginx. It also imports the Services,
-// EndpointSlices and Secrets of the input. It returns an error only if the schemas cannot be loaded.
+// Ingress imports Ingresses so that requests are answered as by ingress-nginx. It also imports the other objects of
+// the input, such as Services, EndpointSlices and Secrets. It returns an error only if the schemas cannot be loaded.
 func Ingress(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(inputs, options)
 	if err != nil {
@@ -88,7 +88,7 @@ type ingressPath struct {
 	field    string // the path of the field in the Ingress
 	service  string
 	port     int64
-	closed   string       // the reason why it answers 500, "" if it does not
+	closed   string       // the reason why this path answers 500, besides settings.closed; "" if there is none
 	canary   *ingressPath // gets a part of the requests; nil for none
 }
 
@@ -97,8 +97,9 @@ func (p *ingressPath) created() string {
 	return text(at(p.ingress.fields, "metadata", "creationTimestamp"))
 }
 
-// read adds the paths, certificates and settings of one Ingress to the hosts of its rules. Each value in the
-// Ingress gets a verdict. If import does not know a field, all paths of the Ingress answer 500.
+// read adds the paths, certificates and settings of one Ingress to its hosts. The paths of a canary are added to
+// n.canaries instead, and the paths of a default backend to n.defaults. Each value in the Ingress gets a verdict.
+// If import does not know a field, all paths of the Ingress answer 500.
 func (n *nginx) read(ingress *item) {
 	before := len(n.verdicts)
 	s := n.settings(ingress)
@@ -240,9 +241,10 @@ func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }
 
-// keep adds the path p to its host, or to n.canaries if its Ingress is a canary. If the host already has the
-// same path, keep leaves out p, because the other Ingress is older. If the age is unknown and the two Ingresses
-// protect the path differently, the path answers 500. A path of spec.defaultBackend is always just left out.
+// keep adds the path p to its host, or to n.canaries if its Ingress is a canary. If the host already has the same
+// path of an earlier Ingress, keep leaves out p: nginx uses the older Ingress. But if the age of one of the two
+// Ingresses is unknown, and they protect the path differently, the path that remains answers 500. A path p of
+// spec.defaultBackend never has this effect.
 func (n *nginx) keep(p *ingressPath) {
 	if p.settings.canary {
 		n.canaries = append(n.canaries, p)
@@ -267,8 +269,8 @@ func (n *nginx) keep(p *ingressPath) {
 	host.paths = append(host.paths, p)
 }
 
-// readTLS handles one entry of spec.tls: its Secret becomes the certificate of its hosts. An entry without
-// hosts is for all hosts of the Ingress. If the entry has no Secret, its hosts answer 500.
+// readTLS handles one entry of spec.tls: its Secret becomes the certificate of those of its hosts that have none
+// yet. An entry without hosts is for all hosts of the Ingress. If the entry has no Secret, its hosts answer 500.
 func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	secret := text(at(entry, "secretName"))
 	var hosts []string

@@ -99,7 +99,7 @@ func canaryHeaders(c *settings) []canaryHeader {
 	return all
 }
 
-// withHeader returns copies of the route matches that also require the header match header.
+// withHeader returns copies of route matches. Each copy also requires the header match in the parameter header.
 func withHeader(matches []any, header map[string]any) []any {
 	var all []any
 	for _, match := range matches {

@@ -14,7 +14,7 @@ const nginxController = "k8s.io/ingress-nginx"
 // ingressClasses are the classes of Ingresses that are imported.
 type ingressClasses struct {
 	objects  *collection
-	imported []string // the class nginx if it is empty
+	imported []string // Options.IngressClasses; if it is empty, the class nginx is imported
 }
 
 // otherClass returns the class of an Ingress that is not imported because of its class. It returns "" if the
@@ -52,8 +52,9 @@ func (c *ingressClasses) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether a class certainly has another controller than the imported Ingresses. The
-// result is false if the IngressClass is not in the input, because its controller is then unknown.
+// ofOtherController reports whether a class certainly has another controller than the imported classes and the
+// class nginx. The result is false if the IngressClass is not in the input, because its controller is then
+// unknown.
 func (c *ingressClasses) ofOtherController(class string) bool {
 	controller := c.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, c.imported...), func(imported string) bool {
@@ -108,9 +109,10 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 }
 
 // closeOtherPath adds a path to a host, so that requests for the path get the answer 500. The path is from an
-// Ingress that is not imported (see closeOther). If an imported Ingress has the same path on the host, nothing
-// is added, but the existing path may answer 500 (see shadow). The result closed is true if a path answers 500
-// because of the Ingress that is not imported.
+// Ingress that is not imported (see closeOther). If the host already has the same path from another Ingress,
+// nothing is added, but the existing path may answer 500 (see shadow). A path of spec.defaultBackend does not
+// change the existing path. The result closed is true if closeOtherPath added the path, or made the existing path
+// answer 500.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host

@@ -57,8 +57,8 @@ func (h ingressHosts) certified(name string) bool {
 	return false
 }
 
-// serves reports whether a host with imported paths, or one of its aliases, covers the hostname name. A
-// wildcard such as *.example.com covers the names below it.
+// serves reports whether a host that has paths, or an alias of such a host, covers a hostname (the parameter
+// name). A wildcard such as *.example.com covers the names below example.com.
 func (h ingressHosts) serves(name string) bool {
 	for _, host := range h {
 		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {

@@ -203,7 +203,7 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 }
 
 // rules returns the HTTPRoute rules for one path of a host: one rule, or several if the path has a canary. The
-// parameter scheme is http or https. If the path must answer 500, its rule has only matches.
+// parameter scheme is that of the method route. If the path must answer 500, its rule has only matches.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {
@@ -230,7 +230,8 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	return w.split(l, filters)
 }
 
-// backend returns the backendRef of a path. If the Ingress uses gRPC, it sets the Service's appProtocol to h2c.
+// backend returns the backendRef of a path. If the Ingress uses gRPC, backend also sets the appProtocol of the
+// Service's port to kubernetes.io/h2c.
 func (w *routeWriter) backend(p *ingressPath) map[string]any {
 	if service := w.objects.find(manifest.Key{Kind: "Service", Namespace: p.ingress.key.Namespace, Name: p.service}); service != nil && p.settings.protocol == "GRPC" {
 		for _, port := range list(service.spec()["ports"]) {

@@ -16,13 +16,15 @@ type location struct {
 	matches []any
 	rewrite map[string]any
 	// ordered is true if the order of the rules decides which rule gets a request. That is so if the host's
-	// paths, except those of type Exact, become regular expressions, because these have the same precedence.
+	// paths, at least those that are not of type Exact, become regular expressions, because these have the same
+	// precedence.
 	ordered bool
 }
 
 // locations returns the paths of a host with their route matches, and the redirects of the annotation app-root.
 // If the order of the rules decides which rule gets a request (location.ordered), the paths are in the order of
-// nginx. If a path cannot be expressed, locations sets h.closed, so that the whole host answers 500.
+// nginx. locations sets h.closed, so that the whole host answers 500, if a path cannot be expressed, or if the
+// order decides and the paths are from Ingresses of several namespaces.
 func (h *ingressHost) locations() []*location {
 	all := make([]*location, len(h.paths))
 	for i, p := range h.paths {
@@ -81,7 +83,7 @@ func alternatives(expression string) bool {
 }
 
 // captured matches a path with a group for the rest of the path, such as /store(/|$)(.*). literal matches a
-// path of letters, digits, "_" and "-".
+// path of letters, digits, "_", "-" and "/".
 var (
 	captured = regexp.MustCompile(`^((?:/[A-Za-z0-9_-]+)*)(\(/\|\$\)\(\.[*]\)|/\(\.[*]\))$`)
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
@@ -89,8 +91,8 @@ var (
 
 // prefixes sets the route matches of a host on which a rewrite-target keeps a part of the path, such as $1.
 // Only a PathPrefix match can have such a rewrite, and unlike nginx, a PathPrefix is case-sensitive. If paths
-// of the host have different protection, or a rewrite cannot be expressed, prefixes sets h.closed: the whole
-// host answers 500.
+// of the host have different protection, or a path or rewrite cannot be expressed, prefixes sets h.closed: the
+// whole host answers 500.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {
@@ -158,7 +160,7 @@ func (h *ingressHost) plain(all []*location) {
 
 // overlaps reports whether another path of the host, not of type Exact, continues the path of l within a
 // segment, as /foobar continues /foo. nginx uses the longer path for /foobar, but Envoy would use the regular
-// expression for /foo.
+// expression that stringPrefix returns for /foo.
 func overlaps(l *location, all []*location) bool {
 	return slices.ContainsFunc(all, func(other *location) bool {
 		rest, ok := strings.CutPrefix(other.path, l.path)

@@ -77,8 +77,8 @@ func objectOf(fields map[string]any, in Input) *item {
 	return &item{key: key, place: place{in.File, in.Line}, fields: fields}
 }
 
-// clusterScoped reports whether objects of a kind have no namespace. It is true only for kinds that gatefold
-// serves.
+// clusterScoped reports whether a kind is Namespace or GatewayClass, whose objects have no namespace. Objects of
+// other cluster-scoped kinds, such as IngressClass, get the default namespace in their key.
 func clusterScoped(kind apischema.GroupKind) bool {
 	return kind.Kind == "Namespace" && kind.Group == "" || kind.Kind == "GatewayClass" && kind.Group == gatewayGroup
 }

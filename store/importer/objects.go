@@ -13,7 +13,8 @@ type Options struct {
 	Accept []string
 	// Replace are the Services (NAMESPACE/NAME) that are replaced by Backends with the given address.
 	Replace map[string]Address
-	// EntryPoints are the ports of Traefik's entry points, besides those of web and websecure.
+	// EntryPoints are the ports of Traefik's entry points, by name. Unless they say otherwise, web and http have
+	// the port 80, and websecure and https have the port 443.
 	EntryPoints map[string]int
 	// IngressClasses are the classes of Ingresses that are imported. If it is empty, the class is nginx.
 	IngressClasses []string

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// Read returns the documents of a YAML or JSON file. name is the file's name for verdicts and errors. The size
-// limits are those of the folder. If one document cannot be read, Read returns no documents and an error about
-// it. Without that document, the import could lose protection that it configures.
+// Read returns the documents of a YAML or JSON file. The parameter name is the file's name for verdicts and
+// errors. The size limits are those for files that gatefold serves. If one document cannot be read, Read returns
+// no documents, and an error about that document: without it, the import could lose protection.
 func Read(name string, content []byte) ([]Input, error) {
 	values, problems := store.Values(content)
 	if len(problems) > 0 {

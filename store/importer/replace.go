@@ -9,8 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// replaceServices replaces each Service in replace (NAMESPACE/NAME) by a Backend of the same name with the
-// given address. The Service is left out, and all references to the Service are changed to the Backend.
+// replaceServices replaces Services by Backends of the same name. The map replace has the address of each Backend,
+// by the NAMESPACE/NAME of the Service. The Service is left out, and all references to the Service are changed to
+// the Backend (see refer).
 func replaceServices(r *report, objects *collection, replace map[string]Address) {
 	for _, service := range sortedAddresses(replace) {
 		namespace, name := service.namespace, service.name

@@ -33,9 +33,9 @@ type settling struct {
 	closing *closing
 }
 
-// settle handles one problem p that validate found in an object: the object fails closed, or is left out. If
-// hangs is true, an object outside of the input may solve the problem (see Settle). changed is false if the
-// object stays as it was.
+// settle handles one problem p that validate found in an object: the object fails closed, is left out, or loses the
+// reference that p is about. If the parameter hangs is true, an object outside of the input may solve the problem
+// (see Settle). The result changed is false if the object stays as it was.
 func (s *settling) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
 	words := p.Code + ": " + p.Message
 	switch {
@@ -89,10 +89,13 @@ func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference makes an object fail closed if the field of the problem p refers to a refused object. If the
-// field is a parentRef of a route, the route only loses this parent. settleReference changes nothing and
-// returns false if the object is closed already, or if the reference is to an object outside of the input.
-// gatefold then answers an error until that object exists.
+// settleReference handles a problem p of an object. It returns false if it changes nothing. The first of these
+// rules that applies decides:
+//   - If the field of p does not refer to a refused object, nothing changes. gatefold answers an error until the
+//     object exists that the field refers to.
+//   - If the field is a parentRef of a route, the route loses this parent.
+//   - If the object is closed already, nothing changes.
+//   - In all other cases, the object fails closed, or is left out.
 func (s *settling) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	gone := s.closing.removed(object, ref)

@@ -15,14 +15,15 @@ import (
 // request could get around a path with protection. If the paths of a host have different protection, a rule
 // before all others answers 500 for ambiguous paths.
 
-// plainPathText matches text without characters that may be escaped.
+// plainPathText matches text of slashes and of the characters that need no escape in a path.
 var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
 // spellings returns a regular expression that matches the paths that gateways may normalize differently: those
-// with //, and with escapes such as %2F. It covers the escapes of the characters in the parameter paths, the
-// paths of a host. If expressions is true, these are regular expressions, and the result covers all escapes of
-// special characters. ok is false if a path has a space, a "%", a control character or a character outside
-// ASCII.
+// with //, and those with escapes such as %2F. The parameter paths has the paths of a host:
+//   - If expressions is true, some of them are regular expressions. Then the result covers the escapes of all
+//     special characters, and ok is true.
+//   - If expressions is false, the result covers the escapes of the special characters in paths. ok is false if a
+//     path has a space, a "%", a control character or a character outside ASCII.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true

@@ -23,8 +23,8 @@ type surroundings struct {
 }
 
 // notServed leaves out an object that got no requests in the cluster: a Gateway or ListenerSet with the
-// condition Accepted=False, or a route that none of its parents accepted. An object without a status is not
-// left out.
+// condition Accepted=False, or a route with this condition for each parent in its status. An object without a
+// status is not left out.
 func (s *surroundings) notServed(object *item) {
 	if accepted := conditionOf(object.fields["status"], "Accepted"); object.is("Gateway", "ListenerSet") && text(at(accepted, "status")) == "False" {
 		s.closing.refuse(object, fmt.Sprintf("left out: the controller did not accept it in the cluster (%s), and it got no connections; to import it, take its status out of the export", text(at(accepted, "reason"))))

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// and returns the condition that a request meets if it meets both c and d. If a route cannot require everything
-// that c and d require, both.wide is true: the condition admits more requests than c and d together. ok is
-// false if no request can meet both c and d.
+// and returns the condition that a request meets if it meets both c and d. The field wide of the result is true if
+// c or d is wide, or if a route cannot require everything that c and d require: then the result admits more
+// requests than c and d together. If ok is false, no request can meet both c and d.
 func (c condition) and(d condition) (both condition, ok bool) {
 	both = c
 	both.wide = c.wide || d.wide
@@ -131,7 +131,7 @@ type tail int
 
 const (
 	nothing  tail = iota
-	anything      // any text; also for regular expressions, whose text is ""
+	anything      // any text; also for a condition of the kind regexPath, with routeMatch.text ""
 	segment       // nothing, or a text that begins with /
 	letters       // at least one byte, and the first one is not /
 )

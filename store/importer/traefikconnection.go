@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// readConnections adds a verdict for each router, service and middleware for TCP or UDP in the parameter parts.
-// Import leaves them all out.
+// readConnections adds a verdict for each entry for TCP or UDP in the parameter parts, such as a tcpRouter. Import
+// leaves out all these entries. Those that Options.Accept names get no verdict here.
 func readConnections(parts []*part) {
 	for _, p := range parts {
 		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {
@@ -20,7 +20,7 @@ func readConnections(parts []*part) {
 }
 
 // closeBehindConnections makes HTTP routers answer 500 if they may get connections that belong to a TCP router,
-// because import leaves out all TCP routers.
+// because import leaves out all TCP routers. TCP routers that Options.Accept names do not count.
 func (rr *routerReader) closeBehindConnections() {
 	for _, p := range rr.parts.ordered {
 		if p.kind != "tcpRouter" || p.accepted {

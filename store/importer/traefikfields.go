@@ -48,7 +48,7 @@ func knownFields(kind string) []string {
 	return nil
 }
 
-// headerFields returns the fields of the middleware headers that have one value.
+// headerFields returns those fields of the middleware "headers" that have one value.
 func headerFields() []string {
 	var all []string
 	for _, name := range []string{
@@ -70,8 +70,9 @@ func (p *part) respell() {
 }
 
 // respelled returns value with its known fields, at any depth, renamed to the spelling of Traefik's
-// documentation. The parameter known has the paths of the known fields below value (see knownFields). For the
-// verdicts, at is the path of value in the documented spelling, and was is the path as the user wrote it.
+// documentation. The parameter known has the paths of the known fields below value (see knownFields). The other
+// parameters are for verdicts: at is the path of value in the documented spelling, and was is the path as the user
+// wrote it.
 func (p *part) respelled(value any, at, was string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
@@ -136,7 +137,7 @@ func nextNames(known []string) (names []string, below map[string][]string) {
 	return names, below
 }
 
-// cutAll returns those texts that have the prefix begin, without this prefix.
+// cutAll returns those of the texts that have a prefix (the parameter begin), without this prefix.
 func cutAll(all []string, begin string) []string {
 	var rest []string
 	for _, text := range all {

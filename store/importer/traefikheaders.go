@@ -69,8 +69,9 @@ func (e *effect) readHeaders(p *part) {
 }
 
 // readTransport sets e.transport to the header Strict-Transport-Security of the middleware p, or leaves it
-// empty. The parameter h has the fields of the middleware. Options for redirects to https that are true get no
-// verdict here; so rest makes the routers that use the middleware answer 500.
+// empty. With forceSTSHeader, e.response gets the header, too. The parameter h has the fields of the middleware.
+// If isDevelopment or an option for redirects to https is true, that field gets no verdict here; so rest makes the
+// routers that use the middleware answer 500.
 func (e *effect) readTransport(p *part, h map[string]any) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)

@@ -43,7 +43,7 @@ func (l *listener) entry(host string, r *router, c condition, ordered bool) entr
 }
 
 // common returns the condition that a request meets if it matches both a and b. If both.wide is true, the
-// condition admits more requests than that. ok is false if no request matches both.
+// condition admits more requests than that. If ok is false, no request matches both.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
@@ -115,7 +115,7 @@ func turned(a, b entry) bool {
 }
 
 // ordered reports whether all matches of a host should be regular expressions, because the host then has fewer
-// conflicts between routers (see conflicts). It returns false if there are no conflicts without that.
+// conflicts between routers (see conflicts).
 func (l *listener) ordered(host string) bool {
 	plain := len(l.conflicts(host, false))
 	return plain > 0 && len(l.conflicts(host, true)) < plain

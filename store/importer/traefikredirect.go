@@ -23,7 +23,7 @@ type redirect struct {
 }
 
 // site identifies where requests arrive: the port of a listener, with or without TLS, and a host. The host ""
-// is any.
+// stands for any host.
 type site struct {
 	tls  bool
 	port int64
@@ -73,9 +73,10 @@ func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 // URL.
 const tailMark = "\ue000"
 
-// at returns the redirect that all URLs with the same beginning get, as the fields of a RequestRedirect. If
-// fields is nil and certain is true, none of these URLs is redirected. certain is false if the rest of the URL
-// decides, or if gatefold cannot express the target.
+// at returns the redirect that all URLs with the same beginning get, as the fields of a RequestRedirect. The
+// parameter begin is this beginning (see site.begin). If fields is nil and certain is true, none of these URLs is
+// redirected. certain is false if begin is "", if the rest of the URL decides, or if gatefold cannot express the
+// regular expression or the target.
 func (r *redirect) at(begin string) (fields map[string]any, certain bool) {
 	form, ok := shapeOf(r.expression.String())
 	if begin == "" || !ok || form.beyond(begin) {
@@ -140,7 +141,7 @@ type letter func(rune) bool
 const maxShapes = 256
 
 // shapeOf analyses a regular expression for URLs that ends with a group (.*) or (.+). ok is false if the
-// expression is invalid, does not end with such a group, or can begin in too many ways (maxShapes).
+// expression is invalid or does not end with such a group, or if joined does not support what comes before.
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -160,8 +161,9 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether the last group of the regular expression may begin only after text, which is the
-// beginning of a URL. Then the rest of the URL decides whether the expression matches.
+// beyond reports whether the last group of the regular expression may begin after the end of text in a URL. The
+// parameter text is the known beginning of the URL. If the result is true, the rest of the URL decides whether the
+// expression matches.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {
@@ -177,7 +179,8 @@ func (s shape) beyond(text string) bool {
 }
 
 // ways returns all texts that a regular expression matches, each as a sequence of tests for characters. ok is
-// false if there are more than maxShapes, or if a part of the expression may repeat.
+// false if there are more than maxShapes, or if the expression has an operator that ways does not support, such as
+// a repetition.
 func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	switch e.Op {
 	case syntax.OpBeginText, syntax.OpEmptyMatch:
@@ -219,7 +222,7 @@ func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 }
 
 // joined returns all texts that several regular expressions match one after the other (see ways). ok is false
-// if there are more than maxShapes, or if a part of an expression may repeat.
+// if there are more than maxShapes, or if ways returns false for one of the expressions.
 func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	all = [][]letter{nil}
 	for _, part := range parts {

@@ -163,8 +163,8 @@ func (rr *routerReader) router(p *part) *router {
 }
 
 // readPoints sets the entry points of a router (r.points), and whether the router has TLS (r.tls). Without
-// entry points, the router gets websecure if it has TLS, otherwise web. If import cannot express its TLS
-// options, it answers 500.
+// entry points, the router gets websecure if it has TLS, otherwise web. An entry point whose port is unknown is
+// left out. If import cannot express the router's TLS options, the router answers 500.
 func (rr *routerReader) readPoints(r *router) {
 	for i, point := range list(r.get("entryPoints")) {
 		if name := text(point); rr.points.port(name) == 0 {

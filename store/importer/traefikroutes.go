@@ -148,9 +148,10 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare checks the pairs of routers for a host for which Envoy may choose another router than Traefik does.
-// If one router would get requests that the other router protects, the first of these two answers 500.
-// Otherwise a verdict reports that Envoy chooses another router.
+// compare checks the pairs of routers for which Envoy may choose the router second, though Traefik chooses the
+// router first, for requests to a host (see conflict). If the router first protects the host in a way that second
+// does not, the router second answers 500. Otherwise, if first has the higher priority, a verdict reports that
+// second gets requests of first.
 func (l *listener) compare(host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -218,9 +219,9 @@ func spellingsOf(entries []entry) string {
 	return expression
 }
 
-// mixed reports whether the paths of a host have different protection. The parameter entries has the conditions
-// of this host. The result is a router whose protection differs from that of the first router. It is nil if all
-// have the same protection, or if no condition depends on the path.
+// mixed returns a router whose protection differs from that of the first router of a host. The parameter entries
+// has the conditions of this host. The result is nil if all routers have the same protection, or if no condition
+// depends on the path.
 func mixed(entries []entry) *router {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
 		return nil

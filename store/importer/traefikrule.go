@@ -203,8 +203,8 @@ func (p *ruleParser) quoted() (string, error) {
 
 // matcher returns the conditions of a Traefik matcher, as alternatives. The matcher is given by its name in
 // lower case, and by its arguments. Several arguments are alternatives, too, except for headers and query
-// parameters. For an unknown matcher, the result is a wide condition: it admits more requests than the matcher.
-// The error is that a host is not a DNS name.
+// parameters. For an unknown matcher, or an argument that a route cannot express, the result has a wide condition:
+// it admits more requests than the matcher. The error is that a host is not a DNS name.
 func matcher(name string, args []string) ([]condition, error) {
 	each := func(of func(arg string) condition) []condition {
 		var all []condition

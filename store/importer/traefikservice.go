@@ -27,9 +27,10 @@ type serviceReader struct {
 	backends map[string]*backends // by name, without the provider
 }
 
-// read returns the backends of the service with a name. If the service does not exist, leads to itself, or
-// cannot be expressed, the field closed of the result has the reason; routers that use the service answer 500.
-// The parameter depth is the number of services around this service; more than one cannot be expressed.
+// read returns the backends of the service with a name. If the service does not exist, is left out by
+// Options.Accept, leads to itself, or cannot be expressed, the field closed of the result has the reason; routers
+// that use the service answer 500. The parameter depth is the number of services around this service; more than
+// one cannot be expressed.
 func (s *serviceReader) read(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := s.parts.find("service", plain)

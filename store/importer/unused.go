@@ -40,8 +40,8 @@ func leaveUnused(r *report, objects []*item, replace map[string]Address) {
 	}
 }
 
-// referred returns the names, as NAMESPACE/NAME, that occur in references of objects that are not left out. The
-// kinds of the references are ignored.
+// referred returns the names, as NAMESPACE/NAME, that occur in references of objects. The kinds of the references
+// are ignored. The references in left-out objects, in objects of the core group and in EndpointSlices do not count.
 func referred(objects []*item) map[string]bool {
 	names := map[string]bool{}
 	for _, object := range objects {

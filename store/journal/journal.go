@@ -2,8 +2,8 @@
 // restart.
 //
 // A journal is one file. Each change is appended and made durable as a whole. If the process or the machine
-// stops at any moment, the file has what was served at some moment, never a mixture. If more than half of the
-// file is outdated, it is written again next to the old file and renamed. Damaged lines are counted and left
+// stops at any moment, the file has what was served at some moment, never a mixture. If much of the file is
+// outdated (slack), a new file is written next to the old file, and renamed. Damaged lines are counted and left
 // out. They are reported, and are no error.
 package journal
 
@@ -107,9 +107,8 @@ func (j *Journal) openSafely() (content Content) {
 
 func (j *Journal) path(name string) string { return filepath.Join(j.options.Dir, name) }
 
-// take creates the state folder if necessary, and locks it for this process. It returns nil if the folder is
-// locked, and an error that wraps ErrInUse if another process has locked it. Any other error says why gatefold
-// cannot use the folder.
+// take creates the state folder if necessary, and locks it for this process. It returns an error that wraps
+// ErrInUse if another process has locked the folder. Any other error says why gatefold cannot use the folder.
 func (j *Journal) take() error {
 	if err := os.MkdirAll(j.options.Dir, 0o700); err != nil {
 		return cause(err)
@@ -145,8 +144,8 @@ func holder(lock *os.File) error {
 	return ErrInUse
 }
 
-// open reads the journal and returns its content. If no line is damaged, and the schema.Fingerprint in the
-// journal is the current one, the next Write appends to the file. Otherwise the next Write rewrites it.
+// open reads the journal and returns its content. If the content has no Problem, and the schema.Fingerprint in
+// the journal is the current one, the next Write appends to the file. Otherwise the next Write rewrites it.
 func (j *Journal) open() Content {
 	j.size = 0
 	file, err := openOwn(j.path(nameOfJournal), os.O_RDWR)
@@ -326,9 +325,9 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted returns an error if a user other than this user or root owns a file, or if other users may write it.
-// The parameters info and err are the results of Stat for the file. If err is not nil, trusted returns err
-// without the path (cause).
+// trusted returns an error if a file belongs to a user other than this user and root, or if other users may
+// write it. The parameters info and err are the results of Stat for the file. If err is not nil, trusted returns
+// err without the path (cause).
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)

@@ -23,8 +23,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance returns the number of changes that turn a into b. A change inserts, removes or replaces a byte, or
-// swaps two adjacent bytes. It returns 100 if a or b is longer than 100 bytes.
+// Distance returns the smallest number of changes that turn a into b. A change inserts, removes or replaces a
+// byte, or swaps two adjacent bytes. Distance returns 100 if a or b is longer than 100 bytes.
 func Distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return 100

@@ -45,7 +45,8 @@ func CompareKeys(a, b Key) int {
 }
 
 // Object is one valid object with defaults. It is immutable. It has no file and line, because an edit elsewhere
-// in the file changes these without changing the object. Store.Locate adds them when a Problem is shown.
+// in the file changes these without changing the object. Store.Locate adds the file and line to a Problem about
+// the object.
 type Object struct {
 	Key Key
 	// Hash is the hash of the object's content after pruning and defaulting. Comments, the order of fields and

@@ -60,8 +60,8 @@ func SortProblems(problems []Problem) {
 	slices.SortFunc(problems, compareProblems)
 }
 
-// compareProblems orders problems as SortProblems does. It compares no further than the first difference,
-// because most problems are in different files.
+// compareProblems orders problems as SortProblems does. It compares objects and texts only if the places are
+// equal, because most problems are in different files.
 func compareProblems(a, b Problem) int {
 	if c := cmp.Compare(a.File, b.File); c != 0 {
 		return c

@@ -72,7 +72,8 @@ func (m *mistakes) seemsOwn(name string) bool {
 
 // annotationHint returns the hint for an unknown annotation. If the object's kind can have an annotation with a
 // similar name, the hint asks "did you mean …?". Otherwise the hint names the kind that can have the
-// annotation. If no kind can, the hint lists the gatefold annotations of the object's kind.
+// annotation. If no kind can, the hint lists the gatefold annotations of the object's kind, or says that there
+// are none.
 func (m *mistakes) annotationHint(name string) string {
 	local := strings.ToLower(name)
 	if _, after, prefixed := strings.Cut(local, "/"); prefixed {

@@ -15,7 +15,7 @@ const notUsed = "Kubernetes has the field. gatefold takes it, and does not use i
 // described adds the missing descriptions to the parameter out, the JSON Schema of the kind k. The fields
 // apiVersion and kind get fixed texts. The fields of metadata get the texts of described.yaml, or notUsed if
 // the file has none for a field. For a kind of Kubernetes, which has no CRD with descriptions, all other fields
-// get them, too.
+// also get the texts of described.yaml, or notUsed.
 func (k *kind) described(out JSONSchema) {
 	text, err := crds.ReadFile(describedFile)
 	must(err, describedFile)

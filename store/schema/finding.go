@@ -30,7 +30,7 @@ const (
 	TooMany           = "TooMany"           // more items than allowed
 	DuplicateEntry    = "DuplicateEntry"    // twice in a list whose items must differ
 	RuleViolated      = "RuleViolated"      // violates a CEL rule
-	UnknownVersion    = "UnknownVersion"    // the kind exists, but not in this version
+	UnknownVersion    = "UnknownVersion"    // the kind does not exist, or not in this version
 	DeprecatedVersion = "DeprecatedVersion" // the version works, and will be removed
 )
 

@@ -62,9 +62,9 @@ func pattern(path []step) string {
 	return text.String()
 }
 
-// closestPlaces returns at most two of the paths in places: those closest to the path here. A path is closer if
-// it has more leading field names in common with here. If two paths have equally many, the shorter path is
-// closer. The paths have no indexes (see pattern).
+// closestPlaces returns at most two of the paths in places: those closest to the path in the parameter here. A
+// path is closer if it has more leading field names in common with that path. If two paths have equally many,
+// the shorter path is closer. The paths have no indexes (see pattern).
 func closestPlaces(places []string, here string) []string {
 	best := slices.Clone(places)
 	slices.SortFunc(best, func(a, b string) int {
@@ -89,9 +89,9 @@ func shared(a, b string) int {
 	return n
 }
 
-// collectPlaces records where each field name occurs in the schema n. In the map into, the key is the name of a
-// field, and the value is the list of paths of the objects that can have this field. The parameter at is the
-// path of n; it is "" for a whole object.
+// collectPlaces records where each field name occurs in the schema n. The parameter into is a map for the
+// result: the key is the name of a field, and the value is the list of paths of the objects that can have this
+// field. The parameter at is the path of n; it is "" for a whole object.
 func collectPlaces(n *node, at string, into map[string][]string) {
 	for name, child := range n.fields {
 		where := at

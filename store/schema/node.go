@@ -140,8 +140,8 @@ func (n *node) add(name string, child *node) {
 	}
 }
 
-// child returns the schema of the field name. If n is the schema of a map, the result is the schema of the
-// map's values. child returns nil if n does not have the field.
+// child returns the schema of the field with the given name. If n has no such field and is the schema of a map,
+// the result is the schema of the map's values. Otherwise the result is nil.
 func (n *node) child(name string) *node {
 	if field := n.fields[name]; field != nil {
 		return field
@@ -161,7 +161,7 @@ func (n *node) at(path string) *node {
 	return n
 }
 
-// setDefault sets the default of the field name. The field must exist in n.
+// setDefault sets the default of the field with the given name. The field must exist in n.
 func (n *node) setDefault(name string, value any) {
 	n.fields[name].def = value
 	n.defaults = append(n.defaults, name)

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// notServedFile has the fields and values of kgateway's API that gatefold does not serve, and the kinds of
-// KindNotServed.
+// notServedFile is the name of the file that lists what gatefold does not serve: fields and values of kgateway's
+// API, and whole kinds (see KindNotServed).
 const notServedFile = "notserved.yaml"
 
 // fieldNotServed is the beginning of a message about a field that is not served.

@@ -33,8 +33,8 @@ func patchHTTPRoute(root *apiextensions.JSONSchemaProps, gateway version) {
 	edit(root, []string{"spec", "rules", "[]", "matches", "[]", "path"}, patchPath)
 }
 
-// patchPath adds PathPostfix to the allowed types of a path match. It also adds it to the CEL rules that list
-// the types, except to the rule that the value begins with a slash.
+// patchPath adds PathPostfix to the allowed types of a path match, and to the CEL rules that list these types.
+// It does not change the rule that the value begins with a slash.
 func patchPath(path *apiextensions.JSONSchemaProps) {
 	path.XValidations = slices.Clone(path.XValidations)
 	for i := range path.XValidations {
@@ -63,8 +63,9 @@ func listenerAllowedRoutes(gateway version) apiextensions.JSONSchemaProps {
 	return found
 }
 
-// edit changes the schema at a path of properties. "[]" in the path means the items of a list. It panics if the
-// path does not exist, because that is a bug in gatefold.
+// edit changes the schema at a path of properties: it calls the function in the parameter change with this
+// schema. "[]" in the path means the items of a list. edit panics if the path does not exist, because that is a
+// bug in gatefold.
 func edit(s *apiextensions.JSONSchemaProps, path []string, change func(*apiextensions.JSONSchemaProps)) {
 	if len(path) == 0 {
 		change(s)

@@ -32,8 +32,9 @@ func isSmall(v any) bool {
 	return fits(v, &left)
 }
 
-// fits subtracts the number of JSON values in v from *left. It returns true if *left is still 0 or more. If
-// *left becomes negative, fits stops counting and returns false.
+// fits subtracts the number of JSON values in v from *left. A long text counts as several values (see maxPlain).
+// fits returns true if *left is still 0 or more. If *left becomes negative, fits stops counting and returns
+// false.
 func fits(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
@@ -80,8 +81,8 @@ func ruleEnv(s *structural.Structural, root bool) *celgo.Env {
 	return kept.env
 }
 
-// plainEnv returns a CEL environment with the types and functions of env, but without the options of env. These
-// options turn the counting of costs on, and there is no option to turn the counting off.
+// plainEnv returns a CEL environment with the types and functions of env, but without the options with which env
+// was made. Those options turn the counting of costs on, and there is no option to turn the counting off.
 func plainEnv(env *celgo.Env) (*celgo.Env, error) {
 	return celgo.NewCustomEnv(
 		celgo.CustomTypeAdapter(env.CELTypeAdapter()), celgo.CustomTypeProvider(env.CELTypeProvider()), celgo.FunctionDecls(functions(env)...))

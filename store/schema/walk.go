@@ -40,8 +40,9 @@ func (w walk) value(n *node, v any) (result any, changed bool) {
 	return v, changed
 }
 
-// object checks an object and all values in it against the schema n, and reports mistakes. It removes unknown
-// fields and sets defaults in the object itself.
+// object checks an object and all values in it against the schema n, and reports mistakes. It sets defaults and
+// removes unknown fields in the object itself. Unknown fields stay if the schema keeps them (node.preserve). If
+// the schema has no type, the values in the object are neither checked nor removed.
 func (w walk) object(n *node, object map[string]any) {
 	w.fill(n, object)
 	for _, name := range n.limits.Required {

@@ -34,9 +34,9 @@ func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 // ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.
 func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
 
-// Declare records what the annotations of a Namespace allow. grants has one Grant for each definition of the
-// Namespace, and only what all of them allow is allowed. changed is false if the same grants were recorded
-// already. Without path policies, Declare does nothing and returns false.
+// Declare records what the annotations of a Namespace allow. The parameter grants has one Grant for each
+// definition of the Namespace. If there are several, a file may do only what all Grants allow. changed is false
+// if the same grants were recorded already. Without path policies, Declare does nothing and returns false.
 func (p *Policy) Declare(namespace string, grants []Grant) (changed bool) {
 	before, known := p.declared[namespace]
 	if !p.InForce() || known && reflect.DeepEqual(before, grants) {
@@ -87,7 +87,8 @@ func (p *Policy) CheckNamespace(file, namespace string) Violation {
 
 // CheckPort returns a Violation if a Gateway or ListenerSet in a namespace must not open a port, and the zero
 // Violation otherwise. The parameter file is the file of the object; files of the cluster paths may open every
-// port. For port 0, CheckPort checks whether the namespace may have Gateways and ListenerSets at all.
+// port. For port 0, CheckPort checks whether the namespace may have Gateways and ListenerSets at all. It returns
+// the zero Violation for a namespace that is not declared, because CheckNamespace rejects its objects.
 func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -109,10 +110,10 @@ func (p *Policy) CheckPort(file, namespace string, port int32) Violation {
 	return Violation{}
 }
 
-// CheckSharedPort returns a Violation if a port belongs to another namespace, and the zero Violation otherwise.
-// If the annotations of several namespaces allow a port, it belongs to the first of them by name. Which
-// Gateways exist does not matter, so no team can take a port from another team. Files of the cluster paths may
-// open every port.
+// CheckSharedPort returns a Violation if a port that the namespace may open (CheckPort) belongs to another
+// namespace, and the zero Violation otherwise. If the annotations of several namespaces allow a port, it belongs
+// to the first of them by name. Which Gateways exist does not matter, so no team can take a port from another
+// team. Files of the cluster paths may open every port.
 func (p *Policy) CheckSharedPort(file, namespace string, port int32) Violation {
 	if !p.InForce() || p.Cluster(file) {
 		return Violation{}
@@ -135,6 +136,7 @@ func (p *Policy) mayOpen(namespace string, port int32) bool {
 
 // Overlaps returns the namespaces that have, by their annotations, a port that belongs to another namespace
 // (CheckSharedPort). The value of such a namespace is the first namespace, by name, that has one of its ports.
+// Only the first definition of each Namespace counts.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string

@@ -28,7 +28,7 @@ func Text(text string) string {
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
 // appendVisible appends the visible form of a text (see Text) to its first parameter, and returns the result.
-// The characters in the parameter keep stay as they are.
+// Characters that the parameter keep contains are appended as they are.
 func appendVisible(to, text []byte, keep string) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)

@@ -31,8 +31,9 @@ func metadata() []Endpoints {
 	return list
 }
 
-// addressOf returns the IP address that a host stands for, in every form that a resolver accepts: an IP
-// address, localhost, or numbers as in inet_aton. The bool is false for DNS names.
+// addressOf returns the IP address that a host stands for without DNS. The host can have every form that a resolver
+// accepts: an IP address, a local name (see isLocal), or numbers as in inet_aton (see numeric). The bool is false for
+// all other hosts, such as DNS names.
 func addressOf(host string) (netip.Addr, bool) {
 	host = canonical(host)
 	if isLocal(host) {
@@ -44,7 +45,8 @@ func addressOf(host string) (netip.Addr, bool) {
 	return numeric(host)
 }
 
-// isLocal reports whether a host name is one that systems usually resolve to a loopback address, by /etc/hosts.
+// isLocal reports whether a host name is one that systems usually resolve to a loopback address, by /etc/hosts or
+// because the name is localhost or below localhost. The name is in lower case, without a final dot.
 func isLocal(name string) bool {
 	if strings.HasSuffix("."+name, ".localhost") { // with all names below localhost (RFC 6761)
 		return true
@@ -58,7 +60,7 @@ func isLocal(name string) bool {
 }
 
 // readings returns the address a and, if a is an IPv6 address, all IPv4 addresses to which a translator or tunnel
-// would send its packets. It knows IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765), 6to4 (RFC
+// would send the packets for a. It knows IPv4-compatible (RFC 4291), translated (RFC 6052, 8215 and 2765), 6to4 (RFC
 // 3056), Teredo (RFC 4380) and ISATAP (RFC 5214) addresses.
 func readings(a netip.Addr) []netip.Addr {
 	all := []netip.Addr{a}
@@ -108,8 +110,9 @@ func ReadHosts(text string) map[string][]netip.Addr {
 	return hosts
 }
 
-// numeric parses an IPv4 address of one to four numbers, each decimal, octal or hexadecimal. The last number
-// fills the rest of the address: 2130706433, 0x7f.1, 127.1, 0177.0.0.1. It returns false for other texts.
+// numeric parses an IPv4 address of one to four numbers, each decimal, octal or hexadecimal. The last number fills
+// the rest of the address. For example, 2130706433, 0x7f.1, 127.1 and 0177.0.0.1 all mean 127.0.0.1. The bool is
+// false for other texts.
 func numeric(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {

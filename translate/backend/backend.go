@@ -23,7 +23,7 @@ import (
 type Key struct {
 	Object manifest.Key
 	Port   int32
-	// GRPC is true if Envoy always sends HTTP/2 to the backend. Otherwise its appProtocol decides.
+	// GRPC is true if Envoy always sends HTTP/2 to the backend. If it is false, the backend's appProtocol decides.
 	GRPC bool
 	// UDP is true if the backend receives datagrams. It is then a part of the cluster of a UDPRoute.
 	UDP bool
@@ -72,31 +72,31 @@ func As(cluster, client string) string {
 // String returns the name of the cluster.
 func (k Key) String() string { return k.Cluster() }
 
-// CompareKeys orders keys by object, port, protocol and client.
+// CompareKeys orders keys by object, port, protocol (GRPC, UDP, Raw) and client. It returns -1, 0 or 1, as
+// cmp.Compare does.
 func CompareKeys(a, b Key) int {
 	return cmp.Or(manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.GRPC, !b.GRPC), ir.TrueFirst(!a.UDP, !b.UDP),
 		ir.TrueFirst(!a.Raw, !b.Raw), cmp.Compare(a.Client, b.Client))
 }
 
-// Resolution is the result of resolving a backend reference. Reason is "" if requests can be sent. Otherwise it
-// is the reason of the condition ResolvedRefs.
+// Resolution is the result of resolving a backend reference. Reason is "" if the reference leads to a backend. If it
+// does not, Reason is the reason of the condition ResolvedRefs, and Message and Hint say more.
 type Resolution struct {
-	// Key is the backend, and Cluster is the name of its cluster. All references to the backend have the same Key
-	// and Cluster.
+	// Key is the backend, and Cluster is the name of its cluster. They are nil and "" if Reason is set.
 	Key     *Key
 	Cluster string
-	// DNSName is the DNS name of all endpoints of a Backend (see Named). It is "" if they have IP addresses, or
-	// more than one name.
+	// DNSName is the DNS name of all endpoints of a Backend (see Named). It is "" if an endpoint has an IP address,
+	// if the endpoints have more than one name, and for a Service.
 	DNSName string
 	Reason  gwv1.RouteConditionReason
 	Message string
 	Hint    string
 }
 
-// OK reports whether requests can be sent to the backend.
+// OK reports whether the reference leads to a backend.
 func (r Resolution) OK() bool { return r.Reason == "" }
 
-// To returns the Resolution of a reference that leads to a backend.
+// To returns the Resolution of a reference that leads to the backend with the given key.
 func To(key Key) Resolution { return Resolution{Key: &key, Cluster: key.Cluster()} }
 
 // Unique sorts keys in place, and returns them without duplicates.
@@ -105,7 +105,7 @@ func Unique(keys []*Key) []*Key {
 	return slices.CompactFunc(keys, func(a, b *Key) bool { return *a == *b })
 }
 
-// Changed returns copies of keys, each modified by change.
+// Changed returns copies of the keys. The function change modifies each copy.
 func Changed(keys []*Key, change func(*Key)) []*Key {
 	out := make([]*Key, len(keys))
 	for i, key := range keys {
@@ -120,19 +120,19 @@ func Changed(keys []*Key, change func(*Key)) []*Key {
 // contains it.
 type Reference struct {
 	// From is the kind and namespace of the object with the reference. Its Name is "", because all objects of a
-	// kind and namespace share the result.
+	// kind and namespace share the result. To is the key of the object that the reference names.
 	From manifest.Key
 	To   manifest.Key
 	// Port is 0 if the reference has none.
 	Port int32
-	// GRPC is true if the backend is a gRPC service.
+	// GRPC is true if Envoy must send gRPC, and so HTTP/2, to the backend.
 	GRPC bool
 	// UDP is true if the backend receives datagrams.
 	UDP bool
 }
 
 // Refer returns a reference with its defaults filled in (Gateway API: group "", kind Service, the object's
-// namespace). The parameter from is the object that contains the reference.
+// namespace). The parameter from is the object that contains the reference. The caller sets GRPC and UDP.
 func Refer(from manifest.Key, ref gwv1.BackendObjectReference) Reference {
 	to := manifest.Key{Kind: "Service", Namespace: from.Namespace, Name: string(ref.Name)}
 	if ref.Group != nil {
@@ -229,9 +229,10 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 	return r.notFound(r.To.String()+" does not exist", hint)
 }
 
-// ToService returns the Resolution of a reference to an existing Service. Its reason is BackendNotFound if the
-// reference has no port, or if the Service does not have that port. It is UnsupportedProtocol for gRPC to a
-// port for WebSockets. An ExternalName Service without ports accepts every port.
+// ToService returns the Resolution of a reference to an existing Service. The reason is BackendNotFound if the
+// reference has no port, or if the Service does not have that port. For a reference with UDP, the port must have the
+// protocol UDP. The reason is UnsupportedProtocol for gRPC to a port for WebSockets. An ExternalName Service without
+// ports accepts every port.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
@@ -263,7 +264,7 @@ func (r Reference) noCalls(protocol string) Resolution {
 	}
 }
 
-// portList returns the ports of a Service as text, "none" without ports.
+// portList returns the ports of a Service as text, or "none" if the Service has no ports.
 func portList(service *corev1.Service) string {
 	var ports []string
 	for _, port := range service.Spec.Ports {
@@ -293,7 +294,8 @@ func (r Resolution) Named(b *api.Backend) Resolution {
 	return r
 }
 
-// FromBackend returns the cluster of a Backend object.
+// FromBackend returns the cluster of a Backend object, with its static hosts as endpoints. The cluster's protocol is
+// that of appProtocol, even if key.GRPC is true.
 func FromBackend(key Key, b *api.Backend) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.Static, Objects: []manifest.Key{key.Object}}
 	if b.Spec.Static == nil {

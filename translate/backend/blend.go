@@ -21,9 +21,9 @@ func blackHole(weight uint32) ir.Endpoint {
 }
 
 // Blend returns one cluster with the endpoints of several backends, for routes that can send to one cluster
-// only. The endpoints of each backend share its weight. The share of a backend without endpoints goes to an
+// only. The endpoints of a backend share the backend's weight. The share of a backend without endpoints goes to an
 // address at which nothing listens (Gateway API, UDPRouteRule.backendRefs: "Packet drops must respect weight").
-// If no backend has endpoints, the cluster has none.
+// Backends with weight 0 are left out. If no other backend has endpoints, the cluster has none.
 func Blend(key Key, parts []Part) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS}
 	total := uint64(0)
@@ -56,8 +56,8 @@ func Blend(key Key, parts []Part) *ir.Cluster {
 }
 
 // scale returns the factor by which all weights are multiplied, so that a weight can be divided among many
-// endpoints without becoming 0. total is the sum of the weights. The sum of the products fits into 32 bits, as
-// Envoy requires.
+// endpoints without becoming 0. The parameter total is the sum of the weights, which must not be 0. The sum of the
+// products fits into 32 bits, as Envoy requires.
 func scale(total uint64) uint64 { return math.MaxUint32 / 2 / total }
 
 // share returns the weight of each endpoint of the backend p: the scaled weight of p (see scale), divided by the
@@ -74,7 +74,7 @@ func share(p Part, total uint64) uint32 {
 }
 
 // joined sorts endpoints, and merges endpoints with equal address and port. The weight of a merged endpoint is
-// the sum of the weights.
+// the sum of the weights. It is draining only if all of the merged ones are.
 func joined(endpoints []ir.Endpoint) []ir.Endpoint {
 	slices.SortFunc(endpoints, func(a, b ir.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.Draining, !b.Draining))

@@ -20,29 +20,29 @@ type Policy struct {
 	// Weight is the weight of the annotation api.AnnotationPolicyWeight.
 	Weight   int32
 	Upstream *ir.Upstream
-	// Closed says why the policy cannot be used, "" if it can be used. The targets of such a policy get no
-	// requests.
+	// Closed says why the policy cannot be used. It is "" if the policy can be used. The targets of a policy that
+	// cannot be used get no requests.
 	Closed string
 }
 
 // Config is the merged result of the policies of one Service or Backend.
 type Config struct {
 	Upstream *ir.Upstream // nil if no policy sets a field
-	// Uses says how much of each policy is in force, in the order of precedence. Policies with a Closed are left
-	// out.
+	// Uses says how much of each policy is in force, in the order of precedence. Policies that cannot be used
+	// (Policy.Closed) are left out.
 	Uses []policy.Use
-	// CheckedBy is the policy with the health check in force.
+	// CheckedBy is the policy with the health check in force. It is zero if there is no health check.
 	CheckedBy manifest.Key
-	// Closed is the first reason why the target gets no requests, "" if there is none. ClosedBy is the policy with
-	// that reason.
+	// Closed is why the target gets no requests: the reason of the first policy that cannot be used. It is "" if all
+	// policies can be used. ClosedBy is the policy with that reason.
 	Closed   string
 	ClosedBy manifest.Key
 }
 
 // Merge returns the Config of the policies of one target. The policies are ordered by weight (the highest
 // first), and then by the function tie, the conflict resolution order. Each policy sets the fields of spec that
-// no policy before it has set. A policy that cannot be used sets no field; it sets Closed. TrafficPolicies of
-// one level are merged in the same way.
+// no policy before it has set. A policy that cannot be used sets no field. The first such policy sets
+// Config.Closed and Config.ClosedBy. TrafficPolicies of one level are merged in the same order.
 func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	policies = slices.Clone(policies)
 	slices.SortFunc(policies, func(a, b *Policy) int {
@@ -75,8 +75,8 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 // The field used is the number of those that no earlier policy has set.
 type filling struct{ set, used int }
 
-// all copies the settings of one policy (from) into the merged settings (into). A setting that the merged settings
-// already have stays unchanged. The method counts the policy's settings in f.
+// all copies the settings of one policy (the parameter from) into the merged settings (the parameter into). A setting
+// that the merged settings already have stays unchanged. The method counts the policy's settings in f.
 func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.ConnectTimeout, from.ConnectTimeout)
 	fill(f, &into.BufferLimit, from.BufferLimit)
@@ -87,8 +87,8 @@ func (f *filling) all(into, from *ir.Upstream) {
 	fill(f, &into.Breakers, from.Breakers)
 }
 
-// fill copies one setting into the merged settings: if from is not nil and *into is nil, *into becomes from. It
-// counts the setting in f.
+// fill copies one setting of a policy (the parameter from) into the merged settings, if they do not have it yet: if
+// *into is nil, it becomes from. fill counts the setting in f. It does nothing if from is nil.
 func fill[T any](f *filling, into **T, from *T) {
 	if from == nil {
 		return
@@ -112,9 +112,11 @@ func (f filling) effect() policy.Effect {
 	return policy.Merged
 }
 
-// Apply applies a Config to the cluster of one port of its target. If Closed is set, it only removes the
-// endpoints (closeCluster). Envoy rejects a gRPC health check for a cluster without HTTP/2. For such a cluster,
-// Apply leaves out the health check and returns a warning. Otherwise it returns nil.
+// Apply applies a Config to the cluster of one port of its target. It also adds the policies that have an effect to
+// cluster.Objects. If c.Closed is set, Apply applies no setting, but closes the cluster (closeCluster).
+//
+// Envoy rejects a gRPC health check for a cluster without HTTP/2. For such a cluster, Apply leaves out the health
+// check and returns a warning. In all other cases it returns nil.
 func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	if c.Closed != "" {
 		cluster.Objects = append(cluster.Objects, c.ClosedBy)
@@ -143,7 +145,7 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}}
 }
 
-// Lower returns the settings of a BackendConfigPolicy in the form for Envoy, and the problems with them. The
+// Lower converts the settings of a BackendConfigPolicy to an ir.Upstream, and returns the problems with them. The
 // problems name fields; the caller adds the object. If a problem is an error, the caller must not use the
 // policy.
 func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
@@ -174,8 +176,8 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem)
 	return to, hashPolicyWarnings(spec)
 }
 
-// hashPolicyWarnings returns a warning if a spec has hash policies, because gatefold reads hash policies from
-// TrafficPolicies of routes. Otherwise it returns nil.
+// hashPolicyWarnings returns a warning if a spec has hash policies, because gatefold reads hash policies only from
+// TrafficPolicies of routes. It returns nil if the spec has none.
 func hashPolicyWarnings(spec *api.BackendConfigPolicySpec) []manifest.Problem {
 	var at string
 	switch from := spec.LoadBalancer; {
@@ -217,7 +219,7 @@ func balancer(from *api.LoadBalancer) *ir.Balancer {
 	return to
 }
 
-// slowStart returns the slow start settings of a load balancer, nil if it has none.
+// slowStart converts the slow start settings of a load balancer. nil stays nil.
 func slowStart(from *api.SlowStart) *ir.SlowStart {
 	if from == nil {
 		return nil
@@ -251,7 +253,7 @@ func healthCheck(from *api.HealthCheck) *ir.HealthCheck {
 	return to
 }
 
-// number returns a copy of n as uint32, nil if n is nil.
+// number returns a pointer to the value of n as uint32. It returns nil if n is nil.
 func number(n *int32) *uint32 {
 	if n == nil {
 		return nil

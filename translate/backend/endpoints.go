@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// CheckEndpoints returns a warning if the port of a Service has no endpoint, and nil otherwise. The warning
-// names the cause: no EndpointSlice exists, or none has the port, or no endpoint is ready. An ExternalName
-// Service always has its endpoint.
+// CheckEndpoints returns a warning if the port of a Service has no endpoint, and nil if it has one. The warning
+// names the cause: no EndpointSlice exists, or none has endpoints, or none has the port, or no endpoint is ready. An
+// ExternalName Service always has its endpoint. The parameter key is the port of the Service.
 func CheckEndpoints(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) []manifest.Problem {
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -68,8 +68,8 @@ func portWords(port corev1.ServicePort) string {
 	return words
 }
 
-// hasPort reports whether an EndpointSlice has a port with that name. The protocol must be UDP if udp is true,
-// and TCP otherwise.
+// hasPort reports whether an EndpointSlice has a port with the given name, which may be "". The protocol of the port
+// must be UDP if udp is true, and TCP if it is false.
 func hasPort(slice *discoveryv1.EndpointSlice, name string, udp bool) bool {
 	return slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool {
 		return p.Port != nil && zero(p.Name) == name && carries(zero(p.Protocol), udp)

@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Grants are the ReferenceGrants of one namespace, indexed by the kinds and namespaces that may refer to it. A
-// lookup reads only the matching grants.
+// Grants are the ReferenceGrants of one namespace. They are indexed by the kinds and namespaces that may refer to
+// objects in it, so that a lookup reads only the matching grants.
 type Grants struct {
 	all  []*gwv1.ReferenceGrant
 	from map[referrer][]targets
@@ -58,10 +58,10 @@ func targetsOf(to []gwv1.ReferenceGrantTo) targets {
 	return out
 }
 
-// Same reports whether g and other have the same ReferenceGrants, in the same order.
+// Same reports whether two Grants have the same ReferenceGrants (the same pointers) in the same order.
 func (g *Grants) Same(other *Grants) bool { return slices.Equal(g.all, other.all) }
 
-// Permit reports whether one of the grants permits a reference into their namespace (Gateway API,
+// Permit reports whether one of the ReferenceGrants permits a reference into the namespace of g (Gateway API,
 // ReferenceGrant).
 func (g *Grants) Permit(r Reference) bool {
 	for _, to := range g.from[referrer{r.From.GroupKind(), r.From.Namespace}] {
@@ -72,7 +72,7 @@ func (g *Grants) Permit(r Reference) bool {
 	return false
 }
 
-// has reports whether the targets contain an object.
+// has reports whether the targets contain the object with the given key.
 func (t targets) has(key manifest.Key) bool {
 	names := t[key.GroupKind()]
 	_, named := names[key.Name]

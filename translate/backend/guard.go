@@ -20,8 +20,8 @@ import (
 // clouds. Guard checks addresses as they are written. It does not resolve DNS names, because Envoy resolves
 // names itself, and repeatedly.
 type Guard struct {
-	// Refuse are the endpoints that must not get requests. Allow are exceptions: an endpoint in both lists is
-	// allowed.
+	// Refuse are endpoints that must not get requests, in addition to the addresses of clouds. Allow are exceptions:
+	// an endpoint in Allow is always allowed.
 	Refuse, Allow []Endpoints
 	// Hosts are names of this machine that resolve without DNS (see ReadHosts), in lower case and without a final
 	// dot.
@@ -35,7 +35,8 @@ type Endpoints struct {
 	port    uint32 // 0 means every port
 }
 
-// ParseEndpoints parses a CIDR, an address, or HOST:PORT. It returns an error for other texts.
+// ParseEndpoints parses a CIDR, an address, or HOST:PORT. For an empty HOST, it takes 0.0.0.0. It returns an error
+// for other texts, and for port 0.
 func ParseEndpoints(text string) (Endpoints, error) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return Endpoints{network: network.Masked()}, nil
@@ -81,7 +82,7 @@ func (e *Endpoints) UnmarshalText(text []byte) (err error) {
 }
 
 // RemoveRefused removes from a cluster the endpoints that must not get requests. It returns the removed endpoints,
-// or nil if there are none.
+// or nil if there are none. If a cluster for DNS has no endpoint left, its Discovery becomes ir.Static.
 func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
@@ -100,15 +101,15 @@ func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	return refused
 }
 
-// spot is where an endpoint leads, in a form that can be compared: all IP addresses that its host may stand for,
-// or the DNS name of its host.
+// spot is where an endpoint leads, in a form that can be compared with Endpoints. It has all IP addresses that the
+// endpoint's host is known to stand for. If the host is a DNS name, name is that name.
 type spot struct {
 	addresses []netip.Addr
 	name      string
 	port      uint32
 }
 
-// spotOf returns where an endpoint leads, as IP addresses or a DNS name (see spot).
+// spotOf returns where an endpoint leads (see spot). A DNS name also has the addresses in g.Hosts.
 func (g *Guard) spotOf(e ir.Endpoint) spot {
 	if address, ok := addressOf(e.Host); ok {
 		return spot{addresses: readings(address), port: e.Port}
@@ -123,8 +124,9 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 // among reports whether one of the elements in the list includes the endpoint that s describes.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether the ports and addresses of e include the endpoint that s describes. If e is one port of this
-// machine, e includes that port at every loopback address and at the unspecified address.
+// of reports whether the Endpoints e include the endpoint that s describes: the port is one of e, and the host is the
+// name of e, or an address of s is in the network of e. If e is one port of this machine, e includes that port at
+// every loopback address and at the unspecified address.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:
@@ -144,7 +146,7 @@ func own(a netip.Addr) bool { return a.IsLoopback() || a.IsUnspecified() }
 // canonical returns a DNS name in lower case and without a dot at its end.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// HostField returns the field of a Backend that contains an endpoint, "" if no field does.
+// HostField returns the path of the field of a Backend that contains an endpoint, or "" if no field does.
 func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	if b.Spec.Static == nil {
 		return ""
@@ -157,8 +159,8 @@ func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	return ""
 }
 
-// SliceField returns the field of an EndpointSlice that contains an address, "" if no field does. slice may be
-// nil.
+// SliceField returns the path of the field of an EndpointSlice that contains an address, or "" if no field does. The
+// parameter slice may be nil.
 func SliceField(slice *discoveryv1.EndpointSlice, address string) string {
 	if slice == nil {
 		return ""

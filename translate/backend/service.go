@@ -12,9 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// FromService returns the cluster of one port of a Service. Its discovery is DNS for an ExternalName Service,
-// and for EndpointSlices with host names, which Envoy does not accept by EDS. Otherwise it is EDS. The label
-// kubernetes.io/service-name names the Service of a slice (docs/design/inputs.md).
+// FromService returns the cluster of one port of a Service. The parameter sliceList has the EndpointSlices of the
+// Service (docs/design/inputs.md). Discovery is DNS for an ExternalName Service, and for EndpointSlices with host
+// names, which Envoy does not accept by EDS. In all other cases it is EDS. The cluster's protocol is that of
+// appProtocol, even if key.GRPC is true.
 func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.EndpointSlice) *ir.Cluster {
 	cluster := &ir.Cluster{Name: key.Cluster(), Discovery: ir.EDS, Objects: []manifest.Key{key.Object}}
 	port := servicePort(service, key)
@@ -39,8 +40,8 @@ func FromService(key Key, service *corev1.Service, sliceList []*discoveryv1.Endp
 	return finish(cluster)
 }
 
-// servicePort returns the port of a Service for a Key. It returns the zero value if the Service has no such
-// port.
+// servicePort returns the port of a Service with the port number and protocol of a Key. It returns the zero value if
+// the Service has no such port.
 func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 	for _, port := range service.Spec.Ports {
 		if port.Port == key.Port && carries(port.Protocol, key.UDP) {
@@ -51,8 +52,8 @@ func servicePort(service *corev1.Service, key Key) corev1.ServicePort {
 }
 
 // sliceEndpoints returns the endpoints of an EndpointSlice for the Service port with the name portName. The
-// protocol is UDP if udp is true, otherwise TCP. The result has ready endpoints, and endpoints that are
-// terminating but still serving, which are marked as draining. Other endpoints are left out.
+// protocol of the port is UDP if udp is true, and TCP if it is false. The result has ready endpoints, and endpoints
+// that are terminating but still serving, which are marked as draining. Other endpoints are left out.
 func sliceEndpoints(slice *discoveryv1.EndpointSlice, portName string, udp bool) []ir.Endpoint {
 	var out []ir.Endpoint
 	for _, port := range slice.Ports {
@@ -82,8 +83,8 @@ func endpointState(c discoveryv1.EndpointConditions) (ready, draining bool) {
 	return ready && !terminating, serving && terminating
 }
 
-// carries reports whether the protocol p of a port is the wanted one: UDP if udp is true, otherwise TCP, which is
-// also the default. The check is needed because a Service may have the same port number for both protocols.
+// carries reports whether the protocol of a port (the parameter p) is UDP if udp is true, or TCP if udp is false. ""
+// counts as TCP. The check is needed because a Service may have the same port number for both protocols.
 func carries(p corev1.Protocol, udp bool) bool {
 	if udp {
 		return p == corev1.ProtocolUDP

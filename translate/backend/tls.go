@@ -14,25 +14,26 @@ import (
 // TLSPolicy is one BackendTLSPolicy with the settings that LowerTLS returns.
 type TLSPolicy struct {
 	Origin *ir.Origin
-	// TLS is nil if the policy cannot be used. Closed is then the reason. The backends of such a policy get no
-	// requests, because its owner does not want requests in clear text.
+	// TLS is nil if the policy cannot be used. Closed is then the reason. The backends of a policy that cannot be
+	// used get no requests, because the policy's owner does not want requests in clear text.
 	TLS    *ir.UpstreamTLS
 	Closed string
-	// Invalid is true if the policy is invalid by its schema. Its targets fail closed even if other policies are
-	// in force, because its settings are not known.
+	// Invalid is true if the policy is invalid by its schema. The targets of an invalid policy fail closed even if
+	// they have other policies, because the settings of the invalid policy are not known.
 	Invalid bool
 }
 
 // TLSTarget has the policies in force for one Service or Backend.
 type TLSTarget struct {
-	// All is the policy of the whole object, nil if there is none. Ports has policies of single ports, by port
-	// name. The method Of decides between them.
+	// All is the policy of the whole object. It is nil if there is none. Ports has the policies of single ports, by
+	// port name. The method Of decides between All and Ports.
 	All   *TLSPolicy
 	Ports map[string]*TLSPolicy
 }
 
-// Of returns the policy that applies to a port of the target, or nil if there is none. The port's own policy has
-// precedence over the policy of the whole object, unless the policy of the whole object is invalid.
+// Of returns the policy that applies to a port of the target, or nil if there is none. The parameter port is the name
+// of the port. The port's own policy has precedence over the policy of the whole object, unless the policy of the
+// whole object is invalid.
 func (t *TLSTarget) Of(port string) *TLSPolicy {
 	if t.All != nil && t.All.Invalid {
 		return t.All
@@ -43,8 +44,8 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the policy for a sectionName (section) of the target, or nil if there is none. If section is "", In
-// returns the policy for the whole object.
+// In returns the policy that claims a sectionName of the target (the parameter section), or nil if there is none. If
+// section is "", In returns the policy of the whole object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All
@@ -59,11 +60,10 @@ type Claim struct {
 	Section string
 }
 
-// Contest decides which BackendTLSPolicy gets each section of a target: the first that claims it. Invalid
-// policies come first; the others are in the order of tie, the conflict resolution order. A policy gets its
-// section even if it cannot be used. For a port, its own policy has precedence over the policy of the whole
-// object, unless the policy of the whole object is invalid (Gateway API, BackendTLSPolicySpec.targetRefs;
-// GEP-713).
+// Contest decides which BackendTLSPolicy gets each section of a target: the first that claims the section. Invalid
+// policies come first, then all others. Within these two groups, the function tie compares policies by the conflict
+// resolution order. A policy gets its section even if it cannot be used (Gateway API,
+// BackendTLSPolicySpec.targetRefs; GEP-713). The method Of of the result says which policy applies to a port.
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
 	slices.SortStableFunc(claims, func(a, b Claim) int {
@@ -93,9 +93,9 @@ func sign(b bool) int {
 	return -1
 }
 
-// Apply makes Envoy use TLS for a cluster, with the settings of the policy. If the policy cannot be used, it
-// removes the endpoints instead (closeCluster). client is "namespace/name" of the Secret with the certificate
-// that Envoy presents, "" for none (see Key.Client).
+// Apply makes Envoy use TLS for a cluster, with the settings of the policy. If the policy cannot be used, Apply
+// closes the cluster instead (closeCluster). The parameter client is "namespace/name" of the Secret with the
+// certificate that Envoy presents, or "" for no certificate (see Key.Client).
 func (p *TLSPolicy) Apply(cluster *ir.Cluster, client string) {
 	cluster.Objects = append(cluster.Objects, p.Origin.Key)
 	if p.TLS != nil {
@@ -117,7 +117,8 @@ func closeCluster(cluster *ir.Cluster, why string) {
 	cluster.Closed, cluster.Discovery, cluster.Endpoints = why, ir.Static, nil
 }
 
-// LowerTLS returns the settings of a spec, without its CA certificates.
+// LowerTLS converts the hostname and the accepted names of a spec. If the spec has no subjectAltNames, the hostname
+// is the only accepted name. The caller adds the CA certificates.
 func LowerTLS(spec *gwv1.BackendTLSPolicySpec) *ir.UpstreamTLS {
 	hostname := strings.ToLower(string(spec.Validation.Hostname))
 	out := &ir.UpstreamTLS{Hostname: hostname}

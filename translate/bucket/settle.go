@@ -6,8 +6,8 @@ import (
 )
 
 // chooseKeys decides which prefixes are keys, that is, get a list of their own, and makes the lists of new
-// keys. Afterwards every node is settled: it has the values that depend on the items above it (see settlement).
-// chooseKeys visits only nodes that an edit made, and all nodes below a node whose own items changed.
+// keys. Afterwards every node is settled: it has its settlement for the items above the node. chooseKeys visits
+// only nodes that an edit made, and all nodes below a node whose own items changed.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -16,9 +16,9 @@ func (t *Tree[T, L]) chooseKeys() {
 	}
 }
 
-// settled returns a node with its settlement: the values that depend on the items above the node (up). If n
-// already has the settlement for these items, the result is n itself, and fresh is false. If n has a settlement
-// for other items, another tree contains n, and settled works on a copy.
+// settled returns a node (n) with its settlement for the items above the node (up). If n already has the
+// settlement for these items, the result is n itself, and fresh is false. If n has a settlement for other items,
+// another tree contains n, and settled works on a copy.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -118,8 +118,8 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own appends to lists the own items of n as a key: the items of n, and the items of the nodes below that have
-// no list of their own. Each item is an own item of one key only.
+// own appends to lists the items that belong to n if n is a key: the items of n, and the items of the nodes below
+// that have no list of their own. Each item belongs to one key only.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)

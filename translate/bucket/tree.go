@@ -76,8 +76,9 @@ type node[T, L any] struct {
 	settlement[T]
 }
 
-// settlement has the values of a node that depend on the items above the node, that is, on items with shorter
-// prefixes. A node gets its settlement when the keys of its tree are chosen (see chooseKeys).
+// settlement has the values of a node that are computed when the keys of its tree are chosen (see chooseKeys).
+// above, below, rest and keys depend on the items above the node, that is, on items with shorter prefixes. most
+// and twinGroups depend only on the items in the node and below.
 type settlement[T any] struct {
 	above      *above[T] // nil until the node is settled
 	below      *above[T] // the items above the children
@@ -87,8 +88,8 @@ type settlement[T any] struct {
 	twinGroups int       // the number of groups of twins, in this node and below
 }
 
-// child is a node below another node. The prefixes of the child's items continue the bytes of the parent node
-// with the byte at. The root of a Tree is a child, too, without such a byte.
+// child is a node below another node. The field at is the byte that follows the bytes of the parent node in the
+// prefixes of the child's items. The root of a Tree is a child, too, without such a byte.
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
@@ -167,8 +168,9 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns a list of items for each prefix that more than most items have, in the order of the whole
-// list. The parameter most must be at least Full. Only nodes that lead to a result are visited.
+// Crowds returns a list of items for each prefix that too many items have. Each list is in the order of the whole
+// list. The parameter most is the largest number of items with one prefix that is not too many; it must be at
+// least Full. Only nodes that lead to a result are visited.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
 // crowds appends the results of Crowds for n and the nodes below.
@@ -189,8 +191,8 @@ func (n *node[T, L]) crowds(crowds [][]T, most int) [][]T {
 	return crowds
 }
 
-// build returns a node with the given items. The first bytes of their prefixes, as many as depth, must be the
-// same in all items.
+// build returns a node with the given items. The parameter depth is the number of bytes from the root of the tree
+// to the node. The prefixes of all items must begin with the same bytes up to that depth.
 func build[T, L any](items []item[T], depth int) *node[T, L] {
 	if len(items) <= Full {
 		return &node[T, L]{items: items, total: len(items)}
@@ -204,8 +206,9 @@ func build[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// part returns a node for items whose prefixes have the first depth bytes in common, and no further byte. Items
-// whose prefix ends there stay in the node; all others go to a child for their next byte.
+// part returns a node for the given items. The parameter depth is the number of first bytes that the prefixes of
+// all items have in common. Items whose prefix ends after these bytes stay in the node; all others go to a child
+// for their next byte.
 func part[T, L any](items []item[T], depth int) *node[T, L] {
 	var sizes [256]int
 	here := 0
@@ -230,7 +233,7 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns the items for which the function is returns true. The parameter number is how many these are.
+// pick returns the items that the given function (is) accepts. The parameter number is the number of these items.
 func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil
@@ -295,7 +298,7 @@ func (n *node[T, L]) unsettled() *node[T, L] {
 	return &out
 }
 
-// find returns the index of the child for the byte at. If there is no such child, found is false, and index is
+// find returns the index of the child for a byte (at). If there is no such child, found is false, and index is
 // where that child belongs.
 func (n *node[T, L]) find(at byte) (index int, found bool) {
 	return slices.BinarySearchFunc(n.children, at, func(c child[T, L], at byte) int { return int(c.at) - int(at) })

@@ -1,9 +1,8 @@
 package bucket
 
-// twins are the groups of items that match the same requests, among the items of one node. The field of has the
-// items of the node for which the groups were computed.
+// twins are the groups of items that match the same requests, among the items of one node.
 type twins[T any] struct {
-	of     []item[T]
+	of     []item[T] // the items of the node when the groups were computed
 	groups [][]T
 }
 

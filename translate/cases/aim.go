@@ -13,8 +13,9 @@ import (
 // pick returns one of the values at random.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// AimAt changes a query at random so that match accepts it. This may fail if a header or query parameter of
-// match has a regular expression. If match has hosts, query.Host stays as it is in one of four calls.
+// AimAt changes a query at random so that match usually accepts it. match may still reject the query if it has
+// a regular expression (for the path, a header or a query parameter) or the prefix Within. If match has hosts,
+// about one call in four leaves query.Host unchanged, and match may reject that host.
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -41,7 +42,8 @@ func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	}
 }
 
-// sample returns a random text that an expression matches.
+// sample returns a random text that an expression usually matches. A counted repetition, for example "a{2}", is in
+// the text only once, so that the text may not match.
 func sample(r *rand.Rand, e *syntax.Regexp) string {
 	var b strings.Builder
 	switch e.Op {
@@ -82,7 +84,8 @@ func member(ranges []rune) rune {
 	return ranges[0]
 }
 
-// Near changes a path at random to a path with the same meaning, or to a slightly different path.
+// Near changes a path at random to a path with the same meaning, or to a slightly different path. The parameter
+// path may have a query after "?", which is kept. The text before "?" must not be empty.
 func Near(r *rand.Rand, path string) string {
 	path, query, found := strings.Cut(path, "?")
 	i := r.IntN(len(path))

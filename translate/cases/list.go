@@ -29,8 +29,8 @@ func Compiled(table *xds.Resource) bool {
 }
 
 // Listed returns the encoding of a RouteConfiguration (table) in which no virtual host is compiled to a tree.
-// Instead, each has one list of its routes, in the order of the View. Envoy must answer the same with both. It
-// returns an error if a resource cannot be decoded.
+// Instead, each virtual host has one list of its routes, in the order of the View. Envoy must answer the same with
+// both encodings. Listed returns an error if a resource cannot be decoded.
 func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
 	config, err := decode(table)
 	if err != nil {

@@ -40,7 +40,8 @@ func (r Request) outcome() string {
 	return strings.Join(words, " ")
 }
 
-// gotWords returns an outcome in the syntax of a line, with the namespace of each backend.
+// gotWords returns an outcome in the syntax of a line, with the namespace of each backend. If Envoy answers with a
+// status in place of the backends, the status follows in parentheses.
 func gotWords(got explain.Outcome) string {
 	if len(got.Backends) == 0 {
 		return strings.TrimSpace(strconv.Itoa(int(got.Status)) + " " + got.Location)
@@ -105,9 +106,10 @@ func (c *comparison) name(cluster string) string {
 }
 
 // outcome compares what happens to a request (the parameter got) with what the line expects, and adds the
-// differences. If the backends, their shares, or the status of Envoy's own answer differ, outcome compares
-// nothing else. Otherwise it also compares the details of the line: the object that denies the request, what
-// the backend receives, and the headers of the answer. rule is the rule that matches the request, or nil.
+// differences. If the backends, their shares, or the HTTP status of Envoy's own answer differ, outcome compares
+// nothing else. Otherwise it compares the grpc-status, the status in place of a backend's answer, or the location,
+// and then the details of the line: the object that denies the request, what the backend receives, and the headers
+// of the answer. The parameter rule is the rule that matches the request, or nil.
 func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	want, words := c.request, gotWords(got)
 	shares := map[string]float64{}
@@ -146,8 +148,8 @@ func statusWords(status int) string {
 
 // by compares the object that the line expects as the cause of Envoy's own answer (Request.By) with the objects
 // that explain names as the cause. It adds a difference if the expected object is not among the objects, and a
-// doubt if it is one of several. It adds nothing if the line expects no object. why is explain's reason, as
-// text.
+// doubt if it is one of several. It adds nothing if the line expects no object. The parameter why is the reason that
+// explain gives, as text.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -295,9 +297,9 @@ func changes(mods *ir.HeaderMods, name string) bool {
 	return slices.ContainsFunc(all.Set, named) || slices.ContainsFunc(all.Add, named) || slices.ContainsFunc(all.Remove, is)
 }
 
-// decidedBy returns the values of a header after the rule's changes. decided is false if the changes neither
-// set nor remove the header, because the backend's values then remain. values has in this case only what the
-// changes add.
+// decidedBy returns the values of a header after the rule's changes (mods). The result decided is false if the
+// changes neither set nor remove the header, because the backend's values then remain. If decided is false, values
+// has only what the changes add.
 func decidedBy(mods ir.HeaderMods, name string) (values []string, decided bool) {
 	for _, removed := range mods.Remove {
 		decided = decided || strings.EqualFold(removed, name)

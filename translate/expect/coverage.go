@@ -20,8 +20,8 @@ type CoverageReport struct {
 	Unreached []explain.Source `json:"unreached,omitempty"`
 }
 
-// coverage returns how many rules of a View are in reached, the rules that lines reach. out.Unreached has the
-// others, without places and not sorted.
+// coverage returns how many rules of a View the lines reach. The parameter reached has the rules that lines reach.
+// out.Unreached has the other rules, without places and not sorted.
 func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageReport) {
 	all := rulesOf(view)
 	out.Rules, out.Percent = len(all), 100

@@ -64,7 +64,7 @@ const outcome = "outcome"
 // Judge compares lines with what explain answers from a View.
 type Judge struct {
 	View *ir.View
-	// Client is the address of clients for lines that contain none. It is not valid if it is not known.
+	// Client is the address of clients for lines that contain none. The zero Addr means that it is not known.
 	Client netip.Addr
 	names  map[string]string // the namespace of each backend by name, "" if several backends have the name
 	index  *explain.Index
@@ -153,9 +153,10 @@ func (c *comparison) doubt(of, why string) {
 }
 
 // conclude sets the verdict: Failed if there are differences, Unknown if there are only doubts, otherwise
-// Passed. In two cases, differences give the verdict Unknown instead of Failed: if c.other is set, and if
-// c.caveats is set and the line expects Envoy's own answer, or, as a line about a TLS, TCP or UDP connection,
-// that it is closed.
+// Passed. In these cases, differences give the verdict Unknown instead of Failed:
+//   - c.other is set.
+//   - c.caveats is set, and the line expects Envoy's own answer.
+//   - c.caveats is set, and the line expects that a TLS, TCP or UDP connection is closed.
 func (c *comparison) conclude() {
 	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
 	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {

@@ -20,7 +20,7 @@ const Name = "requests"
 // IsFile reports whether a file contains tests. name is its name without the folder.
 func IsFile(name string) bool { return name == Name || path.Ext(name) == "."+Name }
 
-// InvalidTest is the code of the problem of a line that cannot be read.
+// InvalidTest is the code of the problem of a line that cannot be read, or that names a Gateway that does not exist.
 const InvalidTest = "InvalidTest"
 
 const (
@@ -189,7 +189,8 @@ func (r *Request) parseURL(method, text string) error {
 	return nil
 }
 
-// checkWhole returns a mistake if parts of the line contradict each other, nil otherwise.
+// checkWhole returns a mistake if parts of the line contradict each other, or if all weights of backends are 0.
+// Otherwise it returns nil.
 func (r *Request) checkWhole() error {
 	forwarded := len(r.Backends) > 0
 	switch {

@@ -98,8 +98,8 @@ func unescaped(text string) string {
 	return text
 }
 
-// hide returns a function that replaces the credentials of a request in a text by redacted. It leaves
-// credentials in the text that are shorter than minSecret.
+// hide returns a function that replaces the credentials of a request in a text by the constant redacted. The function
+// does not replace credentials that are shorter than minSecret.
 func (d *redaction) hide(r Request) func(string) string {
 	texts := d.texts(r)
 	return func(text string) string {
@@ -110,8 +110,8 @@ func (d *redaction) hide(r Request) func(string) string {
 	}
 }
 
-// url returns a URL in which redacted replaces the credentials in query parameters. Credentials of any length
-// are replaced.
+// url returns a URL in which the constant redacted replaces the credentials in query parameters. Credentials of any
+// length are replaced.
 func (d *redaction) url(text string) string {
 	address, query, found := strings.Cut(text, "?")
 	if !found {
@@ -160,8 +160,8 @@ func (d *redaction) value(name, value string) string {
 	return redacted
 }
 
-// result writes URL, Line and Want of c, and removes the credentials of the line from these and all other texts
-// of c. more is a function that removes further credentials from a text.
+// result sets URL, Line and Want of c, and removes the credentials of the line from these and all other texts of c,
+// except from c.Request. The parameter more is a function that removes further credentials from a text.
 func (d *redaction) result(c *Result, more func(string) string) {
 	own := d.hide(c.Request)
 	hide := func(text string) string { return more(own(d.url(text))) }

@@ -83,9 +83,9 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	return report
 }
 
-// Failures judges lines as explain answers them. failed are the first lines that fail, with their reasons; most
-// is the largest number of them. all is the number of all lines that fail. It calls stop before each line. If
-// stop returns an error, Failures ends and returns this error.
+// Failures judges lines as explain answers them. The result failed has the first lines that fail, with their
+// reasons. The parameter most limits the length of failed. The result all is the number of lines that fail. Failures
+// calls stop before each line. If stop returns an error, Failures ends and returns this error.
 func Failures(facts explain.Facts, requests []Request, most int, stop func() error) (failed []LineReport, all int, err error) {
 	judge := NewJudge(facts.View, netip.Addr{})
 	for _, request := range requests {

@@ -36,7 +36,7 @@ type Request struct {
 	BigSize int
 	// BodySize is the length of the request's body.
 	BodySize int
-	// OnlyEnvoy is true if explain cannot predict the answer.
+	// OnlyEnvoy is true if the line says that only Envoy can answer it ("| only Envoy").
 	OnlyEnvoy bool
 	// WhenAllowed is true if the line is only about requests that external services allow and that no limit
 	// rejects.
@@ -64,12 +64,13 @@ type Request struct {
 	// Closed is true if the line expects that nothing listens on the port, or that Envoy closes the connection.
 	Closed   bool
 	Location string
-	// By is the object because of which Envoy must answer instead of the rule. It is zero for any object. Its
-	// Group is "".
+	// By is the object because of which Envoy must answer instead of the rule. The zero Key means any object. The
+	// Group of By is always "".
 	By manifest.Key
 	// Backends are the weights of the backends by name.
 	Backends map[string]int
-	// Failure is the status of a backend's answer if it is not 200, otherwise 0.
+	// Failure is the status that the answer must have although the line expects a backend ("| status 503"). 0 means
+	// 200.
 	Failure int
 	// Mirrors are the backends that get copies, with the number of copies in 100 requests.
 	Mirrors map[string]int

@@ -98,9 +98,8 @@ func allWords(seen []Seen) string {
 	return strings.Join(slices.Compact(words), ", ")
 }
 
-// seen compares a line with one answer, and adds differences and doubts to the result. name is the backend that
-// answered, or what came instead: the status of Envoy's own answer, or "closed". It is "" if none of these is
-// known.
+// seen compares a line with one answer, and adds differences and doubts to c.result. The result name is the backend
+// that answered, or what came instead: the status of Envoy's own answer, or "closed". It is "" in all other cases.
 func (c *comparison) seen(s Seen) (name string) {
 	r := c.request
 	c.result.Got = seenWords(s)
@@ -138,9 +137,10 @@ func (c *comparison) seen(s Seen) (name string) {
 	return name
 }
 
-// answerer adds differences between the expected backend and status and those of the answer. name is the
-// backend that answered, "" if it is not known. It is the status if the line expects no backend, or if Envoy
-// itself answers with a status that the line expects with a weight, such as 500=10.
+// answerer adds differences between the expected backend and status and those of the answer. It adds a doubt if the
+// answer does not show which backend answered. The result name is the backend that answered, "" if it is not known.
+// If the line expects no backend, name is the status of the answer. It is also the status if Envoy itself answers
+// with a status that the line expects with a weight, such as 500=10.
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
 	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""

@@ -64,7 +64,7 @@ func options() []option {
 	}
 }
 
-// number parses a number from 0 to most. It returns false for other texts.
+// number parses a whole number. It returns false if the text is no number from 0 to the parameter most.
 func number(text string, most int) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > most {
@@ -112,8 +112,8 @@ func (r *Request) parseWord(word, name, value string) error {
 }
 
 // parseHost sets Authority from a Host header. Authority replaces the host of the URL, but not its port, and
-// not the server name in the TLS handshake. parseHost returns a mistake if the host is wrong, or if it is the
-// second Host header.
+// not the server name in the TLS handshake. parseHost returns a mistake if the host is wrong, if it is the second
+// Host header, or if the line is about a connection.
 func (r *Request) parseHost(word, value string) error {
 	switch {
 	case r.Connection():

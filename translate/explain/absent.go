@@ -45,8 +45,9 @@ func (b *requestReporter) noListener() {
 	b.report.Suggestions = unique(owners)
 }
 
-// otherwise returns what the first listener on the query's port does instead of accepting the request, such as
-// another scheme. The text begins with "; ". It is "" if no listener has the port.
+// otherwise returns, as text, why the first listener on the query's port does not accept the request: for
+// example, it speaks another scheme. If the query names a Gateway, only that Gateway's listeners count. The text
+// begins with "; ". It is "" if no such listener has the port.
 func (b *requestReporter) otherwise() string {
 	for _, gateway := range b.facts.View.Gateways {
 		for i := range gateway.Ports {
@@ -71,9 +72,10 @@ func (b *requestReporter) otherwise() string {
 	return ""
 }
 
-// notFound sets the report's Reason for a request that no rule matches. If the host has no rules, it suggests
-// similar hosts, or paths under other hosts that would match. If no rule has the request's path, it suggests
-// similar paths. If a rule delegated the path, it adds that rule to the report.
+// notFound sets the report's Reason for a request that no rule matches. It also sets Suggestions. If the host has
+// no rules, these are paths under other hosts that would match the request, or similar hosts. If no rule of the
+// host has the request's path, these are similar paths. If a rule delegated the path, notFound adds that rule to
+// the report.
 func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -96,9 +98,9 @@ func (b *requestReporter) notFound() {
 	}
 }
 
-// whatDiffers returns which conditions of rules the request may not meet, such as headers, as the end of a
-// Reason. considered are rules that have the request's path (see Answer.Considered). The text names the host
-// only if one of them requires another host.
+// whatDiffers returns the end of a Reason: a text that names the conditions of rules that the request does not
+// meet, such as headers. The parameter considered has rules with the request's path (see Answer.Considered).
+// The text names the host only if one of these rules requires another host.
 func whatDiffers(considered []Miss) string {
 	if slices.ContainsFunc(considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
@@ -107,8 +109,8 @@ func whatDiffers(considered []Miss) string {
 }
 
 // noPath sets the report's Reason for a host of which no rule has the request's path. If a rule delegated the
-// path, it adds that rule to the report. It suggests similar paths of the host, and then the texts in
-// elsewhere, at most maxSuggestions in all.
+// path, it adds that rule to the report. It suggests similar paths of the host, and then the texts in the
+// parameter elsewhere, at most maxSuggestions in all.
 func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)

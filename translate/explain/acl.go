@@ -94,7 +94,7 @@ func WithAddressHint(caveat, hint string) string {
 // aclDecision returns what an acl does with the address of a client. The gate is empty if the address may pass,
 // and has a status if the acl denies it. If the address is not valid (not known) and the acl allows some
 // addresses, the gate has no status. Its field unless then says that the policies may deny the address, and
-// ends with answer, for example " (403)". The Parts of the action name the policies.
+// contains the text in the parameter answer, for example " (403)". The Parts of the action name the policies.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {
@@ -120,9 +120,9 @@ func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer strin
 	return denied
 }
 
-// accessGate returns what the policies of a TCPRoute, TLSRoute or UDPRoute do with the address client. The gate
-// has a status if Envoy closes the connection. It is empty if the connection passes, and if access is nil. For
-// an address that is not valid, see aclDecision.
+// accessGate returns what the policies of a TCPRoute, TLSRoute or UDPRoute do with a client's address (the
+// parameter client). The gate has a status if Envoy closes the connection. It is empty if the connection passes,
+// and if access is nil. For an address that is not valid, see aclDecision.
 func accessGate(access *ir.Access, client netip.Addr) gate {
 	switch {
 	case access == nil:
@@ -135,9 +135,10 @@ func accessGate(access *ir.Access, client netip.Addr) gate {
 	return aclDecision(access.ACL, &ir.Action{Parts: access.Parts}, client, "")
 }
 
-// onlySource returns the place of a value inside a policy field, such as spec.acl.rules[0]. below is the path
-// from the policy field, for example "rules[0]". It returns an empty Source unless exactly one policy sets the
-// policy field, because it is otherwise not known which policy has the value.
+// onlySource returns the place of a value inside a policy field, such as spec.acl.rules[0]. The parameter below
+// is the path of the value inside the policy field, for example "rules[0]". If several policies set the policy
+// field, it is not known which of them has the value. onlySource then returns an empty Source, as it does if no
+// policy sets the policy field.
 func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	for _, part := range action.Parts {
 		if part.Kind != field.PartKind() {
@@ -152,7 +153,8 @@ func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 }
 
 // decide returns whether an acl lets an address pass. The rule with the longest range that contains the address
-// decides, and rule is its index. If no range contains the address, the acl's default decides, and rule is -1.
+// decides, and the result rule is the index of that rule. If no range contains the address, the acl's default
+// decides, and the result rule is -1.
 func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	address, allow, rule = address.Unmap(), acl.Allow, -1
 	longest := -1
@@ -175,8 +177,8 @@ func denies(acl *ir.ACL) bool { return decides(acl, false) }
 // rule with ranges.
 func allows(acl *ir.ACL) bool { return decides(acl, true) }
 
-// decides reports whether the acl decides allow (or deny, if allow is false) for some address: by its default
-// action, or by a rule with ranges.
+// decides reports whether the acl allows some address (or denies some address, if the parameter allow is false):
+// by its default action, or by a rule with ranges.
 func decides(acl *ir.ACL, allow bool) bool {
 	if acl.Allow == allow {
 		return true

@@ -20,8 +20,9 @@ type Outcome struct {
 	Why string
 	// At is the field that decides, if a policy answers and the field is known. Otherwise it is empty.
 	At Source
-	// By are the objects because of which a policy or a filter answers instead of the rule's action. There are
-	// several objects if their settings were merged and it is not known which one decides.
+	// By are the objects because of which a policy or a filter answers instead of the rule's action, or because of
+	// which the action fails closed (see ir.Action.ClosedBy). There are several objects if their settings were
+	// merged and it is not known which one decides.
 	By []manifest.Key
 	// Policed is true if a policy or a filter answers instead of the rule's action. Rejected is true if Envoy
 	// itself rejects the request before any policy or action.
@@ -35,14 +36,16 @@ type Outcome struct {
 	Backends []Backend
 	// Unless are texts about facts that are not known and may change the outcome.
 	Unless []string
-	// Host, and Path with its query, belong to the request that Envoy forwards. They are "" without Backends.
+	// Host and Path are those of the request that Envoy forwards. Path includes the query. Both are "" without
+	// Backends.
 	Host, Path string
 }
 
 // Backend is one of the backends that a request may be forwarded to.
 type Backend struct {
-	// Cluster is "" for a backend reference that is not resolved. Status is the HTTP status for the requests of
-	// such a reference, or of a Cluster without an endpoint. It is 0 if the backend answers.
+	// Cluster is "" for a backend reference that is not resolved. Status is the HTTP status with which Envoy
+	// answers, if the reference is not resolved or the Cluster cannot be reached (see reachable). It is 0 if the
+	// backend answers.
 	Cluster string
 	Status  uint32
 	// GRPC is true if the client gets Status as a gRPC status.
@@ -74,9 +77,9 @@ func acted(rule *ir.Rule, r *request) Outcome {
 	return forward(rule, r)
 }
 
-// forward returns the Outcome of a rule that forwards: its backends, and what they receive. If no backend
-// reference with a weight above 0 is resolved, Envoy answers with the status that the Gateway API requires (see
-// ir.Path.Unresolved).
+// forward returns the Outcome of a rule that forwards: its backends, and the host and path that they receive. It
+// does not set the backends' Headers. If no backend reference with a weight above 0 is resolved, Envoy answers
+// with the status that the Gateway API requires (see ir.Path.Unresolved).
 func forward(rule *ir.Rule, r *request) Outcome {
 	action := &rule.Action
 	result := Outcome{Host: r.query.Host, Path: r.path + r.search, Backends: backends(rule, r)}

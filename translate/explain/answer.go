@@ -21,14 +21,14 @@ type Answer struct {
 	Port       *ir.Port
 	Candidates []string
 	// Chain is the filter chain of Port that the TLS handshake selects. Without TLS it is the only chain of Port.
-	// It is nil if Port is nil, or if no chain has the server name.
+	// It is nil if Port is nil.
 	Chain *ir.Chain
 	// Domain is the domain of the virtual host, "" if the host has no virtual host.
 	Domain string
 	// Path is the path that Envoy compares with rules: normalized and without the query.
 	Path string
-	// Rule is the rule that matches the request. It is nil if no rule matches (404), or if Envoy answers before it
-	// looks for a rule (see Outcome).
+	// Rule is the rule that matches the request. It is nil if Port is nil, if no rule matches (404), or if Envoy
+	// answers before it looks for a rule (see Outcome). It may also be nil if Costly is true.
 	Rule *ir.Rule
 	// Forged are the identity headers that the client sent: headers that only policies may set. Envoy removes them
 	// from the request.
@@ -38,9 +38,9 @@ type Answer struct {
 	// Unsure are rules before Rule that may match the request, at most 20. Such a rule compares a value that the
 	// query lacks.
 	Unsure []Unsure
-	// Considered are rules before Rule that match the request's path, but certainly or perhaps not its other
-	// values: the first 20. Passed is the number of all rules that were compared before Rule. If Rule is nil, all
-	// rules count as before it.
+	// Considered are the first 20 rules before Rule that match the request's path. The request does not meet another
+	// condition of these rules, or it is not known whether it does. Passed is the number of all rules that were
+	// compared before Rule. If Rule is nil, all rules count as before it.
 	Considered []Miss
 	Passed     int
 	// Behind are rules after Rule that match, too, at most 20.
@@ -55,15 +55,16 @@ type Miss struct {
 	Reason string
 }
 
-// Unsure is a rule that may match a request, because a value that the query lacks decides. Reason is that as
-// text. Outcome is what happens if the rule matches.
+// Unsure is a rule that may match a request: whether it matches depends on a value that the query does not
+// have. Reason says, as text, why this is not known. Outcome is what happens if the rule matches.
 type Unsure struct {
 	Rule    *ir.Rule
 	Reason  string
 	Outcome Outcome
 }
 
-// Request returns what Envoy does with a request. It compares the request with every rule of its virtual host.
+// Request returns what Envoy does with a request. It compares the request with the rules of its virtual host one
+// after the other (Index.Request is faster for many queries).
 func Request(view *ir.View, query Query) Answer {
 	return ask(view, query, func(host *ir.HostView, _ string) iter.Seq[*ir.Rule] { return host.Rules })
 }

@@ -58,9 +58,9 @@ func httpAuthWords(auth *ir.AuthService) []string {
 }
 
 // authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
-// pass. If the gate has no status, its field unless describes the answers of the authorization service that
-// reject the request. For an HTTP service, authGate also sets r.answered to the headers that the service sets
-// for the backend.
+// pass. It has a status if Envoy itself rejects the request. Otherwise its field unless says when the request is
+// rejected. For an HTTP service that may be called, authGate also sets r.answered to the headers that the service
+// sets for the backend.
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {
@@ -78,8 +78,8 @@ func authGate(rule *ir.Rule, r *request) gate {
 }
 
 // decision returns the gate of extAuth for a request whose path authGate accepts. The gate is empty if the
-// request certainly passes. It has a status if Envoy itself rejects the request. Otherwise unless says how the
-// authorization service may reject it.
+// request certainly passes. It has a status if Envoy itself rejects the request. Otherwise its field unless says
+// when the request is rejected.
 func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent
@@ -100,9 +100,9 @@ func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	return outage(&rule.Action, auth.ExtensionUse, service.Auth.StatusOnError, reason)
 }
 
-// climbs reports whether a path has a ".." segment between encoded slashes. Envoy does not resolve this
-// segment, but the authorization service could resolve it. The service would then decide about a path outside
-// of its prefix. climbs is false if the service has no prefix.
+// climbs reports whether a path has a ".." segment that Envoy does not resolve: for example, its slashes are
+// percent-encoded. The authorization service could resolve this segment, and would then decide about a path
+// outside of its prefix. climbs returns false if the service has no prefix.
 func climbs(auth *ir.ExtAuth, r *request) bool {
 	http := auth.Extension.Auth.HTTP
 	if http == nil || http.Prefix == "" {
@@ -118,7 +118,7 @@ func climbs(auth *ir.ExtAuth, r *request) bool {
 }
 
 // exceeds returns the body limit of extAuth, in bytes, if the request's body is longer. It returns 0 if the
-// body is not longer, or if Envoy does not send the whole body to the service.
+// body is not longer, or if Envoy sends no body, or only its beginning, to the service.
 func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
 	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {

@@ -17,8 +17,8 @@ type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
 	bound listen.Bound
-	// alone is true if the request's host has a virtual host that is more specific than its listener. Rules are in
-	// that virtual host only if their root route names the host.
+	// alone is true if the request's host has a virtual host whose domain is more specific than the hostname of the
+	// listener. Rules are in that virtual host only if their root route names the host.
 	alone bool
 }
 
@@ -52,9 +52,10 @@ func (b *requestReporter) bounded() {
 	}
 }
 
-// narrowed returns the rules of the request's listener that would answer the request if their namespaces could
-// serve its host. own is the request's virtual host, or nil if the listener has none for it. It compares at
-// most maxCompared rules, and returns at most maxNotAccepted.
+// narrowed returns the rules of the request's listener that would, or may, answer the request if their namespaces
+// could serve the request's host. The parameter own is the request's virtual host, nil if the listener has none
+// for it. If own is more specific than the listener's hostname, narrowed leaves out the rules whose root route
+// may not serve the host. It compares at most maxCompared rules, and returns at most maxNotAccepted.
 func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -91,9 +92,10 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the first route of a rule whose namespace may not serve a hostname (name). It looks at
-// the routes from the root route down to the rule's own route. bounds is View.Bounds: the hosts that a
-// namespace may serve. ok is false if the namespaces of all these routes may serve the hostname.
+// outOfBounds returns the first route of a rule whose namespace may not serve a hostname. The parameter name is
+// the hostname. The routes of a rule are those from the root route down to the rule's own route. The parameter
+// bounds is View.Bounds: the hosts that a namespace may serve. The result ok is false if the namespaces of all
+// these routes may serve the hostname.
 func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := bounds[hop.Route.Namespace]

@@ -127,7 +127,7 @@ func (b *requestReporter) outcome() {
 // whyResponds returns why a rule answers without a backend. It uses the first reason that exists:
 //
 //   - the object that makes the rule fail closed
-//   - the reason in the answer
+//   - the reason in the answer (Outcome.Why)
 //   - the problems of the rule
 //   - that no delegated route matches, if the rule is a Guard
 //   - the problems in filters of a rule that delegates to this rule
@@ -157,9 +157,10 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// whatCloses returns why the rule answers 500, if an object is the cause: a policy that is missing or cannot be
-// used. If a delegating rule uses this policy, the text also names the delegating rule. It returns "" if there
-// is no such object. It also sets Does of the action PartClosed in the report.
+// whatCloses returns why the rule fails closed (see ir.Action.ClosedBy), if an object is the cause: for example,
+// a policy that is missing or cannot be used. If a delegating rule uses this object, the text also names the
+// delegating rule. It returns "" if there is no such object. It also sets Does of the action PartClosed in the
+// report.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]

@@ -23,9 +23,10 @@ func newComparer() *comparer { return &comparer{maxEffort} }
 // incomplete.
 func (c *comparer) spent() bool { return c.left < 0 }
 
-// matchesWhole reports whether a regular expression matches a whole value, like the function of this name. It
-// also subtracts the cost from what is left, and returns false if nothing is left (see spent). To compile an
-// expression costs as much as to compare 256 bytes.
+// matchesWhole reports whether a regular expression matches a whole value, as the function matchesWhole does. If the
+// literal beginning of the expression is not enough to decide this, it subtracts the cost of the comparison from
+// c.left, and returns false if c.left is then negative (see spent). To compile an expression costs as much as to
+// compare 256 bytes.
 func (c *comparer) matchesWhole(pattern, value string) bool {
 	const compiling = 256
 	if !strings.HasPrefix(value, literalPrefix(pattern)) {
@@ -55,9 +56,9 @@ func within(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny reports whether one of the values of a header or query parameter meets the condition want. The
-// result is may if only a value that is not known can meet it. The text is the reason, "" if the result is
-// takes.
+// compareAny reports whether one of the values of a header or query parameter meets a condition (the parameter
+// want). The result is may if only a value that is not known can meet the condition. The text is the reason, "" if
+// the result is takes.
 func (c *comparer) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && c.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

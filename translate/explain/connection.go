@@ -11,11 +11,11 @@ import (
 
 // ConnectionAnswer is what happens to a connection or datagram.
 type ConnectionAnswer struct {
-	// Port is the listener that accepts the connection. It is nil if no listener accepts the connection, or if
-	// listeners of several Gateways accept it. If there are several, Candidates are the names of their Gateways.
+	// Port is the Gateway's port that the connection reaches. It is nil if no Gateway listens on the query's port,
+	// or if several Gateways do. If there are several, Candidates are their names.
 	Port       *ir.Port
 	Candidates []string
-	// Stream is the ir.Stream of the port that accepts the connection. It is nil if none has the server name.
+	// Stream is the ir.Stream of Port that accepts the connection. It is nil if none accepts it (see streamOf).
 	Stream *ir.Stream
 	// Domain is the hostname of the Stream that matches the server name, "" without TLS.
 	Domain string
@@ -81,8 +81,9 @@ func Connection(view *ir.View, query Query) ConnectionAnswer {
 	return answer
 }
 
-// deniers returns the objects because of which a connection is closed: the object of the field that decides
-// (at), or all objects that set acl if that field is not known.
+// deniers returns the objects because of which a connection is closed. The parameter at is the field that
+// decides, or empty if it is not known. The result is the object of that field. If the field is not known, the
+// result has all objects that set acl.
 func deniers(at Source, access *ir.Access) []manifest.Key {
 	if at.Object != (manifest.Key{}) {
 		return []manifest.Key{at.Object}

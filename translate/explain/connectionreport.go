@@ -52,7 +52,7 @@ type connectionReporter struct {
 	answer ConnectionAnswer
 }
 
-// listener adds the section Listener to the report. It does nothing if no listener accepts the connection.
+// listener adds the section Listener to the report. It does nothing if no Gateway listens on the query's port.
 func (b *connectionReporter) listener() {
 	port := b.answer.Port
 	if port == nil {

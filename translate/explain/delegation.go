@@ -26,8 +26,8 @@ type delegatingMatch struct {
 }
 
 // findDelegation returns the delegating match that covers the request's path. If several cover it, it returns
-// the one with the longest path, and among equal paths the one with the longest chain. It returns nil if none
-// covers the path. It reads the documents of the routes, because virtual hosts have the rules of child routes
+// the one with the longest path, and among paths of that length the one with the longest chain. It returns nil if
+// none covers the path. It reads the documents of the routes, because virtual hosts have the rules of child routes
 // only. Without the documents it returns nil.
 func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	over, root := b.overlaps(), chainsOf(host)
@@ -53,8 +53,8 @@ func (b *requestReporter) findDelegation(host *ir.HostView) *delegatingMatch {
 	return best
 }
 
-// longerThan reports whether the path of d is longer than that of other. For equal paths, it reports whether
-// the chain of d is longer.
+// longerThan reports whether the path of d is longer than the path of the parameter other. If the paths have the
+// same length, it reports whether the chain of d is longer.
 func (d *delegatingMatch) longerThan(other *delegatingMatch) bool {
 	return cmp.Or(cmp.Compare(len(d.path.Value), len(other.path.Value)), cmp.Compare(len(d.chain), len(other.chain))) > 0
 }

@@ -181,9 +181,9 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host returns the request's host for the Location header of a redirect to scheme. It leaves out the port if
-// newPort is true, because the redirect then writes a port itself. It also leaves out the default port of the
-// request's scheme if scheme is another one.
+// host returns the request's host for the Location header of a redirect. The parameter scheme is the scheme of
+// the Location. host leaves out the port if newPort is true, because the redirect then writes a port itself. If
+// the redirect changes the scheme, host also leaves out the default port of the request's scheme.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)

@@ -22,8 +22,8 @@ type Index struct {
 // NewIndex returns an Index of a View. It indexes the rules of a virtual host at the first query for the host.
 func NewIndex(view *ir.View) *Index { return &Index{view: view, hosts: map[*ir.HostView]*hostIndex{}} }
 
-// Request returns the Answer of the function Request, with a smaller Passed: rules whose path differs are not
-// counted.
+// Request returns the Answer of the function Request. Only Passed may be smaller: it does not count the rules that
+// the lookup by path skips.
 func (x *Index) Request(query Query) Answer {
 	return ask(x.view, query, func(host *ir.HostView, path string) iter.Seq[*ir.Rule] {
 		if x.hosts[host] == nil {
@@ -62,7 +62,7 @@ func indexHost(host *ir.HostView) *hostIndex {
 	return h
 }
 
-// candidates returns the rules that may match a path, in order.
+// candidates returns the rules that may match a path, in order. Some of them may have another path.
 func (h *hostIndex) candidates(path string) iter.Seq[*ir.Rule] {
 	if strings.Count(path, "/") > maxAncestors {
 		return slices.Values(h.rules)

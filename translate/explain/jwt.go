@@ -45,9 +45,9 @@ type tokenFault struct {
 }
 
 // jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only
-// Envoy can verify the token, the gate has no status, and its field unless has a text: the token may be
-// rejected. Otherwise it answers 401. It answers 403 if the token is for another audience, or if Envoy rejected
-// the providers.
+// Envoy can verify the token, the gate has no status, and its field unless says that the token may be rejected.
+// If Envoy rejects the request, the gate has the status 403 if Envoy rejected the providers, or if the token is
+// for another audience. For any other reason the status is 401.
 func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().JWTAuth
 	if auth == nil {

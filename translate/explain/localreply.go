@@ -87,7 +87,8 @@ func (m *connectionManager) managed() *localReply {
 
 // readDatagramTarget handles a request with the header upgrade: connect-udp (RFC 9298). It replaces the
 // request's host by the host in the path, as Envoy does with or without a Connection header. It returns false
-// if the path has no host. For every other request it does nothing and returns true.
+// if the path is not /.well-known/masque/udp/HOST/PORT/. For every request without the header it does nothing
+// and returns true.
 func (m *connectionManager) readDatagramTarget() bool {
 	r := m.request
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {
@@ -109,9 +110,11 @@ func (m *connectionManager) readDatagramTarget() bool {
 	return true
 }
 
-// cleanConnection removes the headers that the Connection header names. If it names Host, cleanConnection sets
-// m.hostless. It does not change a request for an upgrade, except to h2c, which Envoy does not support. It
-// returns nil, or the answer 400 of the function refuse if Envoy rejects the Connection header.
+// cleanConnection removes the headers that the Connection header names. Of a named TE header, it keeps
+// "trailers". Headers that every request loses later, such as Keep-Alive, stay. If the Connection header names
+// Host, cleanConnection only sets m.hostless. It does not change a request for an upgrade, unless the upgrade is
+// to h2c, which Envoy does not support. It returns nil, or the answer 400 of the function refuse if Envoy rejects
+// the Connection header.
 func (m *connectionManager) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	r := m.request
 	if r.upgrades() {
@@ -183,9 +186,10 @@ func hasControls(headers http.Header) bool {
 	return false
 }
 
-// clientAddress returns the client's address as Envoy determines it. That is the entry of X-Forwarded-For that
-// the first trusted hop wrote. It is connection, the address of the connection, if hops is 0, or if the entry
-// is missing or invalid. connection is not valid if the query has no address.
+// clientAddress returns the client's address as Envoy determines it: the entry of X-Forwarded-For that the first
+// trusted hop wrote. The parameter hops is the number of trusted hops. If hops is 0, or if the entry is missing or
+// invalid, the result is the address of the connection (the parameter connection). This address is not valid if
+// the query has no address.
 func clientAddress(forwardedFor string, hops int, connection netip.Addr) netip.Addr {
 	parts := strings.Split(forwardedFor, ",")
 	if hops == 0 || hops > len(parts) {

@@ -34,8 +34,8 @@ type nearPath struct {
 }
 
 // pathsOf returns suggestions for a path that no rule has: the paths of rules, as texts, the most similar first
-// (see nearPath), at most maxSuggestions. It skips rules for which pick returns false, and compares at most
-// maxCompared paths.
+// (see nearPath), at most maxSuggestions. It skips rules for which the parameter pick returns false, and compares
+// at most maxCompared paths.
 func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string {
 	var near []nearPath
 	seen, asked := map[string]bool{}, segmentsOf(path[:min(len(path), maxComparedText)])
@@ -59,8 +59,8 @@ func pathsOf(host *ir.HostView, path string, pick func(*ir.Rule) bool) []string 
 	return words
 }
 
-// compared returns how similar a rule's path is to the requested path. words is the rule's path as text, and
-// asked has the segments of the requested path.
+// compared returns how similar a rule's path is to the requested path. The parameter words is the rule's path as
+// text. The parameter asked has the segments of the requested path.
 func compared(words string, path ir.Path, asked []string) nearPath {
 	own := segmentsOf(path.Value[:min(len(path.Value), maxComparedText)])
 	shared := 0

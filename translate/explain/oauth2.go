@@ -36,10 +36,11 @@ func origin(uri string) string {
 // oauth2. Otherwise:
 //
 //   - Envoy redirects a request for the logout path.
-//   - It answers 401 to a request for the redirect path. If that may continue a login, unless says that Envoy
-//     redirects instead.
-//   - A request with the cookies of a signed-in user, or with a refresh token, passes. Only Envoy can verify
-//     these cookies, and unless says what happens if they are not valid.
+//   - It answers 401 to a request for the redirect path. If the request may continue a login, the gate's field
+//     unless says that Envoy redirects instead.
+//   - A request with the cookies of a signed-in user passes. A request with the cookie of a refresh token passes
+//     if oauth2 uses refresh tokens. Only Envoy can verify these cookies, and the field unless says what happens
+//     if they are not valid.
 //   - Envoy redirects any other request to sign in, or answers 401 if denyRedirect selects the request.
 func oauth2Gate(rule *ir.Rule, r *request) gate {
 	use := rule.Action.Extras.OrNone().OAuth2

@@ -44,12 +44,12 @@ type matchAt struct {
 	rule, match int
 }
 
-// outline is what could be read from the document of a route (see store.Outline), with methods that select
-// rules.
+// outline is a store.Outline with methods. It has what could be read from the document of a route.
 type outline store.Outline
 
-// only returns the outline reduced to one rule and one match. An index of -1, or one that does not exist,
-// selects all.
+// only returns the outline reduced to one rule and one match of that rule. The parameters are indexes. If rule is
+// -1 or does not exist, the result has all rules with all matches. If match is -1 or does not exist, the result
+// has all matches of the rule.
 func (o outline) only(rule, match int) outline {
 	if rule < 0 || rule >= len(o.Rules) {
 		return o
@@ -86,9 +86,14 @@ func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []sto
 	}
 }
 
-// underHost reports whether a route may serve the request's host. A route without hostnames may serve it if its
-// parents may serve it or are not known. It returns false if the route's document cannot be read, unless the
-// virtual host has rules of the route.
+// underHost reports whether a route may serve the request's host. The first of these rules that applies decides:
+//
+//   - A route with rules in the request's virtual host may serve the host.
+//   - A route whose document cannot be read may not.
+//   - A route with hostnames may if one of them covers the host.
+//   - A route without parents may.
+//   - Any other route may if one of its parents has rules in the virtual host, is a ListenerSet, or is the
+//     request's Gateway. If the Gateway is not known, every parent counts.
 func (o *overlaps) underHost(key manifest.Key) bool {
 	outline := o.outlines[key]
 	switch {
@@ -143,8 +148,8 @@ func (o *overlaps) compare(outline outline) int {
 	return best
 }
 
-// fitPath returns how well an outlined path fits path: the number of characters of path that it covers, plus 1.
-// An exact path gets one more. It returns 0 if the outlined path does not match.
+// fitPath returns how well an outlined path fits the parameter path: the number of characters of path that the
+// outlined path covers, plus 1. An exact path gets one more. fitPath returns 0 if the outlined path does not match.
 func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	switch outline.Type {
 	case "Exact":
@@ -183,9 +188,10 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 	return len(path) + 1 // the author may fix it so that it matches the whole path
 }
 
-// fitBelow returns how well the path of a child route fits path (see fitPath) if it is relative to its parent's
-// path. The parent's path is not known, so it compares the outlined path with each suffix of path, at most
-// maxSuffixes. It returns 0 if no suffix fits, or if the outlined path is the prefix "/".
+// fitBelow returns how well the outlined path of a child route fits the end of a path (see fitPath): a child's path
+// may be relative to its parent's path. The parent's path is not known, so fitBelow compares the outlined path with
+// each suffix of the parameter path, at most maxSuffixes. It returns 0 if no suffix fits, or if the outlined path
+// is the prefix "/".
 func (o *overlaps) fitBelow(outline store.PathOutline, path string) int {
 	best := 0
 	for range maxSuffixes {

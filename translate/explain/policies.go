@@ -167,7 +167,7 @@ func (s policyTarget) has(labels string) bool {
 }
 
 // attached returns the TrafficPolicies that attach to the rule, and to the routes and listener above it. It
-// also returns the policy because of which the rule answers 500, if there is one.
+// also returns the policy because of which the rule fails closed, if there is one.
 func (b *policyReporter) attached() (keys []manifest.Key) {
 	rule := b.answer.Rule
 	for _, part := range rule.Action.Parts {
@@ -227,8 +227,8 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target by which a policy selects the object or its section. It prefers a target that
-// applies to one that does not (PolicyTarget.Lost). ok is false if no target selects them.
+// targetOf returns the target by which a policy selects the object or its section. If possible, this is a target
+// that is not lost (see PolicyTarget.Lost). A lost target may have any section. ok is false without a target.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -238,8 +238,8 @@ func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	return target, ok
 }
 
-// addTraffic adds a TrafficPolicy to the Report. target is its target as text. lost is the reason why that
-// target does not exist or does not apply, "" if it applies.
+// addTraffic adds a TrafficPolicy to the Report. The parameter target is its target as text. The parameter lost is
+// the reason why that target does not exist or does not apply, "" if it applies.
 func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	rule := b.answer.Rule
 	out := PolicyReport{Object: p.Key, Target: target, State: ir.NotInForce, At: Source{Object: p.Key}}
@@ -329,15 +329,15 @@ func (b *policyReporter) addBackendPolicies(name string) {
 	}
 }
 
-// targetsPort reports whether a target includes the port of a cluster. It also returns true if the target names
-// a port that does not exist.
+// targetsPort reports whether a target includes the port of a cluster. It also returns true if the target does not
+// exist or does not apply (see PolicyTarget.Lost).
 func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 	return target.Section == "" || target.Lost != "" || len(target.Ports) == 0 ||
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }
 
-// addBackendPolicy adds to the Report a policy of a backend. target is the policy's target, words is it as
-// text, and cluster is the backend's cluster.
+// addBackendPolicy adds to the Report a policy of a backend. The parameters target and words are the policy's
+// target and the same target as text. The parameter cluster is the backend's cluster.
 func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
 	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
 	for _, other := range cluster.Objects {

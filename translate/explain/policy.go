@@ -28,8 +28,8 @@ type gate struct {
 	http bool
 }
 
-// outcome returns the Outcome of a request that the filter answers. Its Unless has the texts in unless, such as
-// those of earlier filters, and then those of g.unless.
+// outcome returns the Outcome of a request that the filter answers. Its Unless has the texts of the parameter
+// unless, such as those of earlier filters, and then those of g.unless.
 func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
@@ -44,9 +44,10 @@ func corsGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusOK, why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}
 }
 
-// csrfGate returns what the CSRF filter does with a request. If the filter rejects all requests from other
-// origins and this is one, the gate answers 403. If it rejects only a share of them, the gate has no status,
-// and its field unless has the text of unlessForged. Otherwise the gate is empty.
+// csrfGate returns what the CSRF filter does with a request. The gate is empty if the filter certainly passes the
+// request on. If the request is from another origin, and the filter rejects all such requests, the gate answers
+// 403. If the filter rejects only a share of them, the gate has no status, and its field unless has the text of
+// unlessForged.
 func csrfGate(rule *ir.Rule, r *request) gate {
 	csrf := rule.Action.Extras.OrNone().CSRF
 	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {

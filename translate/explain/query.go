@@ -173,7 +173,8 @@ func connectionQuery(method string, u *url.URL, headers []string) (Query, error)
 	return Query{Scheme: u.Scheme, Host: u.Host, Port: port}, err
 }
 
-// target returns path and query of a URL as written: "//" and ".." are kept. It returns "/" if both are empty.
+// target returns the path and query of a URL. An empty path becomes "/". Otherwise both are returned as written:
+// "//" and ".." are kept.
 func target(address string) string {
 	_, rest, _ := strings.Cut(address, "://")
 	i := strings.IndexAny(rest, "/?")
@@ -186,8 +187,8 @@ func target(address string) string {
 	return rest[i:]
 }
 
-// portOf returns the port of a URL, or the default port of its scheme. It returns an error if the port is not a
-// number from 1 to 65535.
+// portOf returns the port of a URL. Without a port it returns the default port of http or https, and 0 for any
+// other scheme. It returns an error if the port is not a number from 1 to 65535.
 func portOf(u *url.URL) (uint32, error) {
 	if u.Port() == "" {
 		return map[string]uint32{"http": 80, "https": 443}[u.Scheme], nil

@@ -94,8 +94,9 @@ func rawParameterOf(r *request, name string) string {
 	return ""
 }
 
-// redact replaces the texts by redacted, in every section of the report that repeats the query. It ignores
-// empty texts.
+// redact replaces the texts by the constant redacted, in all fields of the report that may repeat the query: the
+// request, Location, the sentences (Reason, Caveats, Suggestions and the reasons of near misses), and the path and
+// headers that backends receive. It ignores empty texts.
 func (r *Report) redact(texts []string) {
 	hide := hiding(texts)
 	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
@@ -120,8 +121,9 @@ func (r *Report) redact(texts []string) {
 // Hide returns a function that replaces the credentials of a query in a text by "[redacted]".
 func Hide(rule *ir.Rule, q Query) func(text string) string { return hiding(asked(rule, q)) }
 
-// hiding returns a function that replaces each of the texts by redacted. It ignores empty texts. Where two of the
-// texts begin at the same byte, the longer one is replaced.
+// hiding returns a function that replaces each of the texts, where they occur in its argument, by the constant
+// redacted. The function ignores empty texts. Where two of the texts begin at the same byte, it replaces the
+// longer one.
 func hiding(texts []string) func(string) string {
 	texts = slices.DeleteFunc(slices.Clone(texts), func(one string) bool { return one == "" })
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -154,7 +156,8 @@ func hidingInSentences(texts []string) func(string) string {
 	}
 }
 
-// hideValues returns the headers with hide applied to each value, nil if headers is nil.
+// hideValues returns a copy of the headers in which each value is the result of the function hide. It returns nil
+// if headers is nil.
 func hideValues(headers http.Header, hide func(string) string) http.Header {
 	if headers == nil {
 		return nil

@@ -27,9 +27,10 @@ func latin1(text string) string {
 	return string(letters)
 }
 
-// literalPrefix returns the beginning of the pattern that has no special characters, without a last character
-// that may be absent. Every value that the pattern matches begins with this text. literalPrefix does not
-// compile the pattern. It returns "" if the pattern contains "|".
+// literalPrefix returns the text of the pattern before its first special character. If that character (such as
+// "?") makes the character before it optional, the result does not contain the optional character. Every value
+// that the pattern matches begins with the result. literalPrefix does not compile the pattern. It returns "" if
+// the pattern contains "|".
 func literalPrefix(pattern string) string {
 	if strings.Contains(pattern, "|") {
 		return ""
@@ -45,8 +46,8 @@ func literalPrefix(pattern string) string {
 	return pattern[:end]
 }
 
-// CompilePattern compiles a regular expression as Envoy compares it: with a whole value, byte by byte. Values
-// that it is compared with must be ASCII. It returns an error if the pattern is invalid.
+// CompilePattern compiles a regular expression as Envoy compares it: with a whole value, byte by byte. The result
+// can only be compared with ASCII values. CompilePattern returns an error if the pattern is invalid.
 func CompilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(`^(?:` + latin1(pattern) + `)$`)
 }

@@ -68,7 +68,7 @@ const (
 	Responded  OutcomeKind = "respond"     // a rule, a policy or a cluster without endpoints makes Envoy answer
 	NotFound   OutcomeKind = "not-found"   // no rule matches: 404
 	Rejected   OutcomeKind = "rejected"    // Envoy answers before it looks for a route
-	NoListener OutcomeKind = "no-listener" // nothing listens on the port
+	NoListener OutcomeKind = "no-listener" // no listener accepts the request or the connection
 	Closed     OutcomeKind = "closed"      // Envoy closes the connection or drops the datagram
 )
 
@@ -202,8 +202,8 @@ type NearMissReport struct {
 	At     Source       `json:"at"`
 }
 
-// NotAcceptedReport is a route that a parent rejects, entirely or in part. Reason and Message are those of its
-// status.
+// NotAcceptedReport is a route that a parent rejects, entirely or in part, or whose namespace may not serve the
+// request's host. For a rejected route, Reason and Message are those of its status.
 type NotAcceptedReport struct {
 	Object  manifest.Key `json:"object"`
 	Parent  manifest.Key `json:"parent"`

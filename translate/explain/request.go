@@ -118,7 +118,8 @@ func (r *request) bodyBytes() int64 {
 	return n
 }
 
-// asksByGRPC reports whether a request is a gRPC call for Envoy, to which Envoy answers with a gRPC status.
+// asksByGRPC reports whether Envoy treats a request as a gRPC call, because of its Content-Type. The answers of Envoy
+// itself then have a gRPC status.
 func (r *request) asksByGRPC() bool {
 	rest, ok := strings.CutPrefix(r.headers.first("content-type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+')

@@ -34,9 +34,9 @@ func newDestination(clusters map[string]*ir.Cluster, action *ir.Action, backend 
 	return destination{action: action, backend: backend, cluster: clusters[backend.Cluster]}
 }
 
-// host returns the Host header that the backend receives. The first of these applies: the host to which the
-// backend reference rewrites it, the names of endpointNames (joined with OneOf), or the host after the rule's
-// rewrite, which is the parameter.
+// host returns the Host header that the backend receives. The parameter host is the host after the rule's
+// rewrite. The result is the first of these that exists: the host to which the backend reference rewrites, the
+// names of endpointNames (joined with OneOf), or the parameter host.
 func (d destination) host(host string) string {
 	if d.backend.Rewrite != nil {
 		return d.backend.Rewrite.Hostname
@@ -45,8 +45,9 @@ func (d destination) host(host string) string {
 }
 
 // endpointNames returns the DNS names that the backend may receive as Host because of autoHostRewrite. It
-// returns no names if Envoy does not send the name of the chosen endpoint as Host. If a backend reference of
-// the action rewrites its host, the only name is the DNSName of the backend.
+// returns no names if Envoy does not send the name of the chosen endpoint as Host: for example, because the rule
+// or this backend reference rewrites the host. If only other backend references of the action rewrite the host,
+// the result has at most one name: the DNSName of the backend.
 func (d destination) endpointNames() []string {
 	if d.backend.Rewrite != nil || rewritesHost(d.action) ||
 		d.action.Extras == nil || !d.action.Extras.AutoHost || d.cluster == nil || d.cluster.Discovery != ir.DNS {
@@ -129,8 +130,9 @@ func mayHaveBody(method string) bool {
 	return true
 }
 
-// expected returns the time limit that the router writes into x-envoy-expected-rq-timeout-ms: the limit of one
-// attempt if it is shorter, otherwise the limit of the whole request. It returns 0 if there is no limit.
+// expected returns the time limit that the router writes into x-envoy-expected-rq-timeout-ms: the shorter of two
+// limits, that of one attempt and that of the whole request. If only one of them is set, it returns this limit.
+// It returns 0 if neither is set.
 func expected(action *ir.Action) time.Duration {
 	value := func(d *time.Duration) time.Duration {
 		if d == nil {

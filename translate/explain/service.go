@@ -10,7 +10,7 @@ import (
 )
 
 // unreachable returns why calls of Envoy to a service fail at once: the service's cluster is closed, or has no
-// endpoint. It returns "" if Envoy can call the service, or if the cluster is not known.
+// endpoint that gets requests. It returns "" if Envoy can call the service, or if the cluster is not known.
 func unreachable(clusters map[string]*ir.Cluster, service *ir.Extension) string {
 	cluster := clusters[service.Service.Cluster]
 	if cluster == nil || reachable(cluster) {
@@ -37,8 +37,8 @@ func orNoAnswer(open bool, status uint32) string {
 
 // globalLimitGate returns what the filter of rateLimit.global does with a request. The gate is empty if Envoy
 // does not call the rate limit service: for example, the rule is a redirect or answers directly. It is also
-// empty if Envoy cannot call the service and requests then pass. If the gate has no status, its field unless
-// describes the answers of the service that reject the request.
+// empty if Envoy cannot call the service and requests then pass. It has a status if Envoy certainly answers
+// because it cannot call the service. Otherwise its field unless says when the request is rejected.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
@@ -109,8 +109,9 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the gate of extProc for a processor that Envoy may not be able to call. reason says why
-// it cannot call it, "" if it can. sent says whether Envoy would send it anything of the request or answer:
+// unprocessed returns the gate of extProc for a processor that Envoy may not be able to call. The parameter reason
+// says why Envoy cannot call the processor, "" if it can. The parameter sent says whether Envoy would send
+// anything of the request or answer to the processor:
 //
 //   - takes: the gate answers 500.
 //   - may: the gate has no status, and its field unless says that Envoy may answer 500.
@@ -135,7 +136,8 @@ const (
 	modeNone = "NONE"
 )
 
-// modeOf returns the processing mode of a rule's extProc. If the rule has none, it returns that of the service.
+// modeOf returns the processing mode of a rule's extProc. If the rule has none, it returns the processing mode of
+// the service, or an empty one if the service has none either.
 func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }

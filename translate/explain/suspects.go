@@ -76,9 +76,10 @@ func (b *requestReporter) problems() {
 	}
 }
 
-// mentions returns those of the unlisted problems (rest) whose object is named in the message of a listed
-// problem. For example, a listed problem says that a backend does not exist. An error in the document of that
-// backend is then of interest, too. mentions searches the first maxProblems listed problems.
+// mentions returns those problems of the parameter rest whose object is named in the message of a listed problem.
+// The parameter rest has problems that are not listed. For example, a listed problem says that a backend does not
+// exist. An error in the document of that backend is then of interest, too. mentions searches the first
+// maxProblems listed problems.
 func mentions(listed []suspect, rest []*manifest.Problem) (out []suspect) {
 	var text strings.Builder
 	for _, p := range listed[:min(len(listed), maxProblems)] {
@@ -147,14 +148,16 @@ func (b *requestReporter) suspects() *suspects {
 	return s
 }
 
-// leads notes that a rule leads to the answer, if field is in a rule of the route. It ignores other fields.
+// leads notes that a rule of a route leads to the answer. The parameters are the route, and a field in the rule.
+// leads does nothing if the field is not in a rule.
 func (s *suspects) leads(object manifest.Key, field string) {
 	if index, _ := ruleField(field); index >= 0 {
 		s.rules[ruleAt{object, index}] = true
 	}
 }
 
-// routesOf returns the routes that have problems, in the order of the problems. Equal neighbours are one.
+// routesOf returns the routes that have problems, in the order of the problems. Problems of one route that follow
+// each other add the route only once.
 func routesOf(problems []manifest.Problem) (routes []manifest.Key) {
 	var last manifest.Key
 	for i := range problems {

@@ -30,7 +30,8 @@ type token struct {
 	signature []byte
 }
 
-// readToken decodes a token. why is, as text, what is wrong with its form. It is "" if the form is valid.
+// readToken decodes a token. It does not verify the signature. The result why is, as text, what Envoy finds wrong
+// with the form, alg, kid or claims of the token, "" if nothing is wrong.
 func readToken(text string) (t *token, why string) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
@@ -151,7 +152,7 @@ func (t *token) isFor(audiences []string) bool {
 	return len(audiences) == 0
 }
 
-// hashes returns the hash function for each alg that needs one. EdDSA and HMAC are not in the map.
+// hashes returns the hash function for each alg of RSA and ECDSA. The algs of EdDSA and HMAC are not in the map.
 func hashes() map[string]crypto.Hash {
 	return map[string]crypto.Hash{
 		"RS256": crypto.SHA256, "RS384": crypto.SHA384, "RS512": crypto.SHA512,

@@ -105,9 +105,9 @@ func (t *treeMaker) addProblem(p *manifest.Problem) {
 	t.addFault(p)
 }
 
-// portName returns the name of a port's node. If the port has only one listener, of a Gateway, the name
-// contains the listener's name. If the port has several, it contains their number, and the nodes of virtual
-// hosts have the names of listeners.
+// portName returns the name of a port's node. If the port has only one listener, and the listener is not in a
+// ListenerSet, the node's name contains the listener's name. If the port has several listeners, the node's name
+// contains their number, and the nodes of virtual hosts have the names of listeners.
 func portName(gateway string, port *ir.Port) string {
 	name := fmt.Sprintf("Gateway %s, port %d", gateway, port.Port)
 	switch {
@@ -215,8 +215,8 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 }
 
 // addNotAccepted visits n and all nodes below n. To the node of each match that delegates to child routes, it
-// adds nodes for the routes that the match does not accept. If the node of the route with this match also has a
-// node for a route that is not accepted, addNotAccepted removes the node there.
+// adds nodes for the child routes that the match does not accept. If such a child route also has a node directly
+// below the node of the delegating route, addNotAccepted removes that second node.
 func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	for _, child := range n.Below {
 		t.addNotAccepted(child)

@@ -52,8 +52,8 @@ func (t *treeMaker) readBindings(facts *Facts) {
 	}
 }
 
-// refuse stores a node for an object that is not accepted. at is the Gateway, ListenerSet or listener that does
-// not accept it.
+// refuse stores a node for an object that is not accepted. The parameter at is the Gateway, ListenerSet or listener
+// under which the tree shows the node.
 func (t *treeMaker) refuse(at binding, node *TreeNode) {
 	t.bindings[at] = append(t.bindings[at], node)
 }
@@ -70,8 +70,9 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
-// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. of is the
-// Gateway or ListenerSet that defines the listener, and index its position there.
+// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. The
+// parameter of is the Gateway or ListenerSet that defines the listener. The parameter index is the position of
+// the listener there, from 0.
 func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {

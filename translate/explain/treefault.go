@@ -35,10 +35,15 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 	}
 }
 
-// explainFault sets Why of a rule's node, and adds it to the node's Name. If the rule answers an error (see
-// fails), Why is the reason. Otherwise, or if the rule's problem is only a warning, Why is the problem Shadowed
-// of its match, if that problem names one of the domains. explainFault changes nothing if Why is already set,
-// or if neither is known.
+// explainFault sets Why, Code and Fails of a rule's node, and adds Why to the node's Name. Why is the first of these
+// texts that exists:
+//
+//   - the problem Shadowed of the rule's match, if it names one of the domains. This text is used only if the rule
+//     does not answer an error (see fails), or if there is only a warning about the rule.
+//   - for a rule that answers an error, the reason of its Respond
+//   - for a rule that answers an error, the problem of the rule
+//
+// explainFault changes nothing if Why is already set, or if there is no such text.
 func (t *treeMaker) explainFault(n *TreeNode, r *ir.Rule, domains []string) {
 	if n.Why != "" {
 		return

@@ -57,8 +57,8 @@ func (f TreeFilter) apply(nodes []*TreeNode) []*TreeNode {
 }
 
 // keep returns the nodes that the filter selects, and the nodes above these. It removes all other nodes from
-// the lists Below. within is true if Namespace and Route of the filter need not be compared any more: the nodes
-// are below a selected route, or both fields are "". paths compares regular expressions.
+// the lists Below. The parameter within is true if Namespace and Route of the filter need not be compared any
+// more: the nodes are below a selected route, or both fields are "". The parameter paths compares paths.
 func (f TreeFilter) keep(nodes []*TreeNode, paths *comparer, within bool) (out []*TreeNode) {
 	for _, n := range nodes {
 		selected := within || f.selects(n)

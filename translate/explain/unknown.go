@@ -44,7 +44,8 @@ func mayEqual(value, text string) bool {
 	return len(text) > len(before)+len(after) && strings.HasPrefix(text, before) && strings.HasSuffix(text, after)
 }
 
-// takesAll reports whether a regular expression matches every text that is not empty.
+// takesAll reports whether a regular expression is ".*" or ".+", perhaps written in another way: it then matches
+// every header value that is not empty. It returns false for all longer expressions.
 func takesAll(pattern string) bool {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -61,8 +61,9 @@ func rpcWords(rpc ir.RPC) string {
 	return strings.Join(words, ", ")
 }
 
-// valueWords returns the match of a header or query parameter as text. is stands between the name and the
-// value, for example ": ". For a regular expression it is always " matching ".
+// valueWords returns the match of a header or query parameter as text. For a regular expression, " matching "
+// stands between the name and the expression. Otherwise the text in the parameter is, for example ": ", stands
+// between the name and the value.
 func valueWords(v ir.ValueMatch, is string) string {
 	if v.Regex {
 		return v.Name + " matching " + v.Value

@@ -40,7 +40,7 @@ type Action struct {
 	Parts []Part
 }
 
-// renamed returns a copy of the action with new cluster names, like Rule.Renamed.
+// renamed returns a copy of the action with new cluster names, as Rule.Renamed does for a rule.
 func (a *Action) renamed(name func(string) string) Action {
 	out := *a
 	rename := func(cluster *string) {
@@ -85,7 +85,8 @@ func (a *Action) CORSInForce() *CORS {
 }
 
 // ClosedBy returns, as text, the object that makes the action fail closed, for example an invalid policy. An
-// action that fails closed answers 500, or 503 for a GRPCRoute. For every other action, ClosedBy returns "".
+// action that fails closed answers 500, or 503 for a GRPCRoute. ClosedBy returns "" if the action does not fail
+// closed, or if Parts does not begin with the object (PartClosed).
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -123,8 +124,9 @@ type PartValue struct {
 }
 
 // PartValues returns the settings of an action, so that package plan can compare two actions. There is one
-// PartValue for each type of filter, for timeouts, for retry and for each field of TrafficPolicies. A setting that
-// the action does not have is included with an empty value. So all actions have the same kinds in the same order.
+// PartValue for each type of filter except ExtensionRef, for timeouts, for retry, and for each field of
+// TrafficPolicies. A setting that the action does not have is included with an empty value. So the results for all
+// actions have the same kinds in the same order.
 func (a *Action) PartValues() []PartValue {
 	return append([]PartValue{
 		{string(gwv1.HTTPRouteFilterRequestRedirect), a.Redirect},
@@ -146,17 +148,18 @@ type Forward struct {
 
 // Backend is one weighted target of a Forward.
 type Backend struct {
-	// Cluster is the name of the xDS cluster. It is "" for a reference that could not be resolved. The backend's
-	// share of requests is then answered with 500, or with 503 for a GRPCRoute (see Path.Unresolved). Its share of
-	// connections is closed, and its share of datagrams is dropped.
+	// Cluster is the name of the xDS cluster. It is "" for a reference that could not be resolved, and for a
+	// backendRef with a filter that cannot be applied. The backend's share of requests is then answered with 500, or
+	// with 503 for a GRPCRoute (see Path.Unresolved). Its share of connections is closed, and its share of datagrams
+	// is dropped.
 	Cluster         string
 	Weight          uint32
 	RequestHeaders  *HeaderMods
 	ResponseHeaders *HeaderMods
 	// Rewrite changes the host for this backend only. nil means no change.
 	Rewrite *Rewrite
-	// DNSName is the Host that autoHostRewrite sends to this backend, if another backend of the rule has a
-	// Rewrite. "" keeps the client's Host.
+	// DNSName is the Host that autoHostRewrite sends to this backend. It is used only if another backend of the rule
+	// has a Rewrite. "" keeps the client's Host.
 	DNSName string
 	// Field is the path of the reference inside the Rule's Source, for example "spec.rules[0].backendRefs[1]".
 	Field string
@@ -174,7 +177,7 @@ type Respond struct {
 }
 
 // HeaderMods changes headers: Set replaces a value, Add appends a value, Remove deletes a header. Values are
-// plain text, which xds escapes. A nil HeaderMods changes nothing.
+// plain text, which package xds escapes. A nil HeaderMods changes nothing.
 type HeaderMods struct {
 	Set, Add []Header
 	Remove   []string
@@ -191,8 +194,9 @@ func (m *HeaderMods) OrNone() HeaderMods {
 	return *m
 }
 
-// Then returns one HeaderMods with the same effect as m followed by next. It relies on Envoy's order: first
-// remove, then set, then add. If m or next changes nothing, it returns the other one, which may be nil.
+// Then returns one HeaderMods with the same effect as m followed by the HeaderMods next. It relies on Envoy's
+// order: first remove, then set, then add. If m changes nothing, it returns next, which may be nil. If next changes
+// nothing, it returns m.
 func (m *HeaderMods) Then(next *HeaderMods) *HeaderMods {
 	switch {
 	case m.IsZero():
@@ -222,10 +226,11 @@ type Header struct {
 type Redirect struct {
 	Scheme   string
 	Hostname string
-	// Port is the port in the Location. 0 keeps the port of the request.
+	// Port is the port in the Location. 0 writes no port. If Hostname is "" too, the Location has the request's Host,
+	// which may contain a port.
 	Port uint32
-	// PortLess is true if Port is the default of the Location's scheme. The Location then has no port, not even
-	// that of the request (Gateway API, HTTPRequestRedirectFilter.port).
+	// PortLess is true if Port is the default of the Location's scheme and must not be written. The Location then
+	// has no port, not even that of the request (Gateway API, HTTPRequestRedirectFilter.port).
 	PortLess bool
 	Status   uint32
 	Path     *PathChange
@@ -237,16 +242,16 @@ type Rewrite struct {
 	Path     *PathChange
 }
 
-// PathChange replaces the whole path by Value if Full is true. Otherwise it replaces only Prefix, the beginning
-// of the path.
+// PathChange replaces the whole path by Value if Full is true. If Full is false, it replaces only Prefix, the
+// beginning of the path, by Value.
 type PathChange struct {
 	Full   bool
 	Value  string // for a prefix: without a slash at its end, "" for "/"
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns a copy of the change for a rule with the match path. In the copy, Prefix is the value of that match,
-// without a slash at its end. So a change that replaces a prefix replaces the matched path.
+// Of returns a copy of the change for a rule. The parameter path is the rule's path match. In the copy, Prefix is
+// the value of that match, without a slash at its end. So a change that replaces a prefix replaces the matched path.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c

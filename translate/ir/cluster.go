@@ -31,7 +31,8 @@ type Cluster struct {
 	// Upstream has the settings of policies. It is nil if there are none.
 	Upstream *Upstream
 	// Objects are the objects that the cluster is made from. The first is a Service or Backend. Then come the
-	// EndpointSlices with its endpoints, the policies in force, and the objects with their certificates.
+	// EndpointSlices with its endpoints, the policies that affect it, and the objects with their certificates. For a
+	// UDPRoute, Objects are those of all backends with endpoints.
 	Objects []manifest.Key
 }
 

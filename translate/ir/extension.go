@@ -21,8 +21,8 @@ type Extension struct {
 
 // Service is how Envoy calls an Extension.
 type Service struct {
-	// Cluster is the name of the xDS cluster. Its protocol is HTTP/2, except for a SignIn or an AuthService with
-	// HTTP.
+	// Cluster is the name of the xDS cluster. Envoy calls most services by gRPC, so the cluster's protocol is HTTP/2.
+	// For a SignIn, and for an AuthService whose field HTTP is set, the backend's appProtocol decides.
 	Cluster string
 	// Authority is the :authority header. "" means the name of the cluster.
 	Authority string
@@ -33,8 +33,8 @@ type Service struct {
 }
 
 // ServiceRetry configures retries of failed calls. Attempts is the number of retries. The longest wait before a
-// retry grows from Base to Max. A Base of 0 means a default, and Max then has no effect. A Max of 0 means ten
-// times Base.
+// retry grows from Base to Max. A Max of 0 means ten times Base. A Base of 0 means a default, and Max then has no
+// effect, except for an AuthService by HTTP.
 type ServiceRetry struct {
 	Attempts  uint32
 	Base, Max time.Duration
@@ -147,7 +147,7 @@ type ExtAuth struct {
 	ExtensionUse
 	// Body replaces the setting of the service. nil keeps that setting.
 	Body *RequestBody
-	// Context are values that the service receives with each request.
+	// Context are values that a gRPC service receives with each request. A service by HTTP does not get them.
 	Context map[string]string
 }
 

@@ -177,9 +177,11 @@ type CORS struct {
 	Alone bool
 }
 
-// CSRF rejects modifying requests from another origin. Origins are the other origins that it accepts.
+// CSRF rejects modifying requests from another origin. Origins are the other origins that it accepts. Enabled is the
+// percentage of the requests that may be rejected. Shadowed is the percentage of the requests that are checked and
+// counted, even if they are not rejected.
 type CSRF struct {
-	Enabled, Shadowed uint32 // percentages of the requests
+	Enabled, Shadowed uint32
 	Origins           []StringMatch
 }
 
@@ -208,7 +210,7 @@ type Hash struct {
 	Header   string
 	Cookie   *HashCookie
 	SourceIP bool
-	// Terminal is true if Envoy ignores later sources when this source has a value.
+	// Terminal is true if Envoy ignores later sources when the request has a value for this one.
 	Terminal bool
 }
 

@@ -15,8 +15,8 @@ const FilterGeneration = 1
 const generationMark = "/filters-"
 
 // TableName returns the name of the RouteConfiguration for a listener. The parameter base is the name without a
-// generation, and generation is the version number of the listener's HTTP filter chain (see FilterGeneration). For
-// generation 0, TableName returns base.
+// generation. The parameter generation is the version number of the listener's HTTP filter chain (see
+// FilterGeneration). For generation 0, TableName returns base.
 func TableName(base string, generation int) string {
 	if generation == 0 {
 		return base

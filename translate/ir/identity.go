@@ -15,8 +15,9 @@ type Identity struct {
 	Field string
 }
 
-// Identities returns the identity headers that the filters of the extras set. It returns nil if e is nil. A new
-// policy field that sets an identity header must be added to this function.
+// Identities returns the identity headers that the filters of the extras set, except UserHeader, which Envoy always
+// removes from clients' requests. It returns nil if e is nil. A new policy field that sets an identity header must
+// be added to this function.
 func (e *Extras) Identities() []Identity {
 	if e == nil {
 		return nil
@@ -29,7 +30,7 @@ func (e *Extras) Identities() []Identity {
 }
 
 // identities returns the identity headers that jwtAuth sets: those for claims, except client headers
-// (IsClientHeader). It returns nil if a is nil or its Extension is not resolved.
+// (IsClientHeader). In their names, "_" becomes "-". It returns nil if a is nil or its Extension is not resolved.
 func (a *JWTAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
 		return nil
@@ -56,8 +57,8 @@ func (a *Action) Identities() []Identity {
 }
 
 // identities returns the identity headers that an HTTP service for authorization sets. Client headers
-// (IsClientHeader) are left out, and so are headers that the service receives from the client. It returns nil
-// for a gRPC service, and if a is nil or its Extension is not resolved.
+// (IsClientHeader) are left out, and so are headers that the service receives from the client. In the names, "_"
+// becomes "-". It returns nil for a gRPC service, and if a is nil or its Extension is not resolved.
 func (a *ExtAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
 		return nil
@@ -94,7 +95,8 @@ func clientHeaders() []string {
 	}
 }
 
-// IsClientHeader reports whether name is a header that clients usually send. name is in lower case.
+// IsClientHeader reports whether a header is one that clients usually send. The parameter name is the header's
+// name, in lower case. A "_" in the name counts as "-".
 func IsClientHeader(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
 	return slices.ContainsFunc(clientHeaders(), func(known string) bool {

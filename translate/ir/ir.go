@@ -25,7 +25,8 @@ type Port struct {
 	// Exclusive makes Envoy's bind fail if another process uses the port. Otherwise the processes share the port.
 	Exclusive bool
 	Settings
-	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the handshake (SNI).
+	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the handshake (SNI). Chains is
+	// empty if the port has only Streams.
 	Chains []Chain
 	// Streams are for TCP, TLS and UDP listeners, whose traffic Envoy does not read as HTTP. A port can have both
 	// Streams and Chains with TLS.
@@ -34,7 +35,7 @@ type Port struct {
 	Listeners []Listener
 }
 
-// GatewayKey returns the key of the Gateway whose "namespace/name" is name.
+// GatewayKey returns the key of a Gateway. The parameter name is the Gateway's "namespace/name".
 func GatewayKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
 	return manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: namespace, Name: name}
@@ -102,7 +103,7 @@ func SplitListenerID(id string) (set manifest.Key, name string, inSet bool) {
 }
 
 // Rule is one match of one rule of an HTTPRoute or GRPCRoute, with the Action for requests that match. If several
-// chains of parent routes lead to the route, the match has one Rule for each chain.
+// chains of parent routes lead to the route, there is one Rule for each chain.
 type Rule struct {
 	// Name is stable, and unique in its virtual host. It names the object, the rule and the chain:
 	// "HTTPRoute/shop/cart/0/1" is rule 0, match 1.
@@ -135,22 +136,23 @@ type Rule struct {
 	// or logout path. It is zero for a match that is in a route.
 	SignIn manifest.Key
 	Action Action
-	// Rejected is why Envoys rejected the rule. It is nil unless every connected Envoy that has the rule's
-	// RouteConfiguration rejected the rule. These Envoys get a route that answers 500 instead, or no route if
-	// Rejected.Match is true.
+	// Rejected is why Envoys rejected the rule, or why they are too old for it. It is nil as long as an Envoy serves
+	// the rule. If Rejected is set, Envoys get a route that answers 500 instead, or no route if Rejected.Match is
+	// true.
 	Rejected *Rejection
 }
 
 // Rejection is why Envoys rejected a rule or a virtual host.
 type Rejection struct {
-	// Match is true if Envoys reject the rule even when it answers 500. The rule is then left out.
+	// Match is true if Envoys reject the rule or host even when it answers 500. The rule or host is then left out.
 	Match bool
+	// Words are an Envoy's message. If Lacks is set, they say which Envoys are too old.
 	Words string
 	// Lacks is the field of TrafficPolicies that the Envoys are too old for. It is "" if they rejected the rule
 	// for another reason.
 	Lacks Field
-	// Some is true if other Envoys serve the rule, so that explain treats it as served. It is set only together
-	// with Lacks.
+	// Some is true if other Envoys serve the rule or host, so that explain treats it as served. Some is set only
+	// together with Lacks.
 	Some bool
 }
 

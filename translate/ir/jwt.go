@@ -20,8 +20,8 @@ type JWTProvider struct {
 	// Issuer is "" if any issuer is accepted. Audiences is empty if any audience is accepted.
 	Issuer    string
 	Audiences []string
-	// Header is the header with the token, after Prefix. If Header is "", the token is in the query parameter
-	// Query.
+	// Header is the header that contains the token, after the text Prefix. If Header is "", the token is in the query
+	// parameter Query.
 	Header, Prefix, Query string
 	// Forward is true if the backend receives the token, too.
 	Forward bool

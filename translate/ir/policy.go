@@ -22,7 +22,8 @@ type PolicyTarget struct {
 	Object  manifest.Key
 	Labels  map[string]string
 	Section string // "" means the whole object
-	// Lost says why the policy does not apply to the target. It is "" if the target exists.
+	// Lost says why the policy does not apply to the target, for example because the target does not exist. It is ""
+	// if there is no such reason, and for every target of an invalid TrafficPolicy.
 	Lost string
 	// State is the state of the policy at the target. It is "" if the state differs between rules.
 	State PolicyState
@@ -38,5 +39,5 @@ const (
 	InForce    PolicyState = "in-force"     // all of its fields are effective
 	Merged     PolicyState = "merged"       // some fields are effective, or are merged with other policies
 	Overridden PolicyState = "overridden"   // no field is effective: other policies set them
-	NotInForce PolicyState = "not-in-force" // it is invalid, or its target does not exist
+	NotInForce PolicyState = "not-in-force" // it has no effect, for example because it is invalid
 )

@@ -10,8 +10,8 @@ func (r *Rule) Renamed(name func(string) string) *Rule {
 	return &out
 }
 
-// Renamed returns a copy of the extras with new cluster names, like Rule.Renamed. It returns e itself if e is
-// nil or uses no GatewayExtension.
+// Renamed returns a copy of the extras with new cluster names, as Rule.Renamed does for a rule. It returns e itself
+// if e is nil or uses no GatewayExtension.
 func (e *Extras) Renamed(name func(string) string) *Extras {
 	if len(e.Extensions()) == 0 {
 		return e
@@ -26,7 +26,7 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
-// rename replaces u.Extension by a copy with new cluster names.
+// rename replaces u.Extension by a copy with new cluster names. The function name returns the new name of a cluster.
 func (u *ExtensionUse) rename(name func(string) string) {
 	extension := *u.Extension
 	extension.JWT = extension.JWT.Renamed(name)
@@ -36,7 +36,8 @@ func (u *ExtensionUse) rename(name func(string) string) {
 	u.Extension = &extension
 }
 
-// Renamed returns a copy of the route with new names for the clusters of its backends, like Rule.Renamed.
+// Renamed returns a copy of the route in which the clusters of Backends have new names. The function name returns
+// the new name of a cluster. The cluster name "", and the field Cluster of the route, stay.
 func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	out := *r
 	out.Backends = slices.Clone(r.Backends)

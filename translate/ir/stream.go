@@ -72,7 +72,7 @@ type StreamRoute struct {
 	Access *Access
 }
 
-// Name returns "TCPRoute/namespace/name".
+// Name returns the kind, namespace and name of the route, such as "TCPRoute/shop/db".
 func (r *StreamRoute) Name() string {
 	key := r.Origin.Key
 	return key.Kind + "/" + key.Namespace + "/" + key.Name

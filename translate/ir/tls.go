@@ -15,7 +15,8 @@ func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != ni
 // in all. 1,000 names would cost 3 GiB.
 const MaxMisdirected = 64
 
-// ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS.
+// ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS, in Chains and Streams
+// together.
 func (p *Port) ManyTLSNames() bool {
 	names, last := len(p.Chains), ""
 	for i := range p.Streams { // Streams of one listener follow each other
@@ -63,7 +64,7 @@ type Clients struct {
 	Insecure bool
 }
 
-// SecretName returns the xDS name for a Kubernetes Secret. key is the Secret's key.
+// SecretName returns the xDS name of the Kubernetes Secret with the given key.
 func SecretName(key manifest.Key) string { return "Secret/" + key.Namespace + "/" + key.Name }
 
 // Certificate is the public information about a certificate in use.

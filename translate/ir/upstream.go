@@ -3,7 +3,8 @@ package ir
 import "time"
 
 // Upstream configures how Envoy connects to the endpoints of a Cluster, chooses among them and checks them. nil
-// fields keep Envoy's defaults.
+// fields keep the defaults: those of package xds for ConnectTimeout, BufferLimit and Balancer.PanicPercent, and those
+// of Envoy for the others.
 type Upstream struct {
 	ConnectTimeout *time.Duration
 	// BufferLimit limits the buffer of one connection, in bytes. 0 means no limit.

@@ -22,8 +22,8 @@ type View struct {
 	Delegations func() []Delegation
 }
 
-// Delegation shows, for explain, one match of a rule that hands requests to child routes, on the listeners with
-// the port number Port.
+// Delegation shows, for explain, one match of a rule that hands requests to child routes. It is for the listeners
+// with the port number Port.
 type Delegation struct {
 	Port int32
 	// Chain is the path from the root to the match. The match is the last hop.

@@ -146,8 +146,9 @@ func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) st
 	return owner(l.socket(), domain)
 }
 
-// notAllowed returns the Attachment for listeners that do not admit the route. The message names the first
-// condition that none of the listeners meets: protocol, kind, then namespace.
+// notAllowed returns the Attachment for listeners that do not admit the route. If none of the listeners has a
+// protocol for the route, the message is about the protocols. Otherwise, if none allows the kind of the route, the
+// message is about the kind. In all other cases it is about the namespace.
 func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 	reason := gwv1.RouteReasonNotAllowedByListeners
 	kind := func(l *Listener) bool { return l.admitsKind(r) }
@@ -249,8 +250,8 @@ func wanted(ref gwv1.ParentReference) string {
 }
 
 // meantListener returns the beginning of a hint for a sectionName that names no listener. The hint suggests the
-// listener (in the list own) with the most similar name. meantListener returns "" if no name is similar, or if ref
-// has no sectionName.
+// listener (in the list own) with the most similar name. meantListener returns "" if no name is similar, if a
+// listener has exactly that name, or if ref has no sectionName.
 func meantListener(ref gwv1.ParentReference, own []*Listener) string {
 	if ref.SectionName == nil {
 		return ""

@@ -30,9 +30,9 @@ func (b Bound) String() string {
 	return fmt.Sprintf("%s may serve %s", b.Namespace, b.Hosts)
 }
 
-// Hint returns what to do about a host that the namespace may not serve: add the host to the annotation. If
-// first is not "", the hint begins with that text, as the choice to prefer. If the annotation is invalid, the
-// hint is only that the Namespace must be fixed.
+// Hint returns what to do about a host that the namespace may not serve: add the host to the annotation. If the
+// parameter first is not "", the hint begins with that text, as the choice to prefer. If the annotation is invalid,
+// the hint is only that the Namespace must be fixed.
 func (b Bound) Hint(first string) string {
 	if b.Hosts.None() {
 		return "fix the Namespace"
@@ -56,8 +56,9 @@ func (b Bound) NoHost() Attachment {
 	return notAttached(HostnameNotAllowed, "the route serves no host: "+b.String(), b.Hint(""))
 }
 
-// checkHostname rejects a listener with a hostname that its namespace may not serve, and reports it. It ignores
-// TCP and UDP listeners, which have no hostname, and listeners that are already rejected.
+// checkHostname rejects and reports a listener with a hostname that its namespace may not serve. A listener without
+// a hostname is rejected if the namespace may not serve every host. checkHostname ignores TCP and UDP listeners, to
+// which a hostname does not apply, and listeners that are already rejected.
 func (r *specReader) checkHostname(field string, l *Listener) {
 	named := l.SpeaksHTTP() || l.Protocol == gwv1.TLSProtocolType
 	if !named || !l.Accepted.Good() || Covers(r.bound.Hosts, domain(l.Hostname)) {

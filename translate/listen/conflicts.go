@@ -13,9 +13,9 @@ import (
 
 // resolveConflicts sets the condition Conflicted of listeners that cannot be distinguished (Envoy Gateway's
 // translator design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
-// protocols on one port, a duplicate hostname, or a duplicate name in an object. If both listeners are in one
-// object, both are conflicted. If they are in two objects, only the listener of the later object is conflicted. A
-// listener that is conflicted or not accepted does not conflict with later objects.
+// protocols on one port (except HTTPS and TLS), a duplicate hostname on one port, or a duplicate name in an object.
+// If both listeners are in one object, both are conflicted. If they are in two objects, only the listener of the
+// later object is conflicted. A listener that is conflicted or not accepted does not conflict with later objects.
 func resolveConflicts(listeners []*Listener) {
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for begin := 0; begin < len(listeners); {
@@ -125,8 +125,9 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// family returns a protocol that stands for all protocols that can share a port if their hostnames differ.
-// HTTPS and TLS can, because Envoy distinguishes them by the server name in the TLS handshake.
+// family returns the protocol that stands for a family: protocols that can share a port if their hostnames differ.
+// HTTPS and TLS are one family (TLS), because Envoy distinguishes their listeners by the server name in the TLS
+// handshake. Every other protocol is a family of its own.
 func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	if p == gwv1.HTTPSProtocolType {
 		return gwv1.TLSProtocolType
@@ -143,8 +144,8 @@ func layer(p gwv1.ProtocolType) string {
 }
 
 // reportConflicts adds one problem for each listener that the user must change. All listeners in a conflict
-// have the condition Conflicted. If one object has protocols of several families on a port, only listeners
-// outside the largest family have the problem.
+// have the condition Conflicted. If listeners of one object conflict on a port because their protocols are of
+// several families, only the listeners outside the largest family have a problem.
 func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {

@@ -26,8 +26,9 @@ type Gateway struct {
 	Addresses []string
 	// Listeners are the Gateway's own listeners, then those of its ListenerSets in the order of CompareSets.
 	Listeners []*Listener
-	// spans has the listeners of each object, hosts the listener of each port and hostname, and shared the
-	// wildcards that cover the hostname of another listener. index and indexHosts compute them.
+	// The map spans has the listeners of each object. The map hosts has the served listener of each port and
+	// hostname. The map shared has the wildcards that cover the hostname of a served listener. The methods index
+	// and indexHosts compute these maps.
 	spans  map[manifest.Key]span
 	hosts  map[Place]*Listener
 	shared map[Place]bool
@@ -40,16 +41,16 @@ type Gateway struct {
 	frontend *frontend
 	// Client is the certificate to present to backends, nil if there is none.
 	Client *Client
-	// Unusable is the reason why nothing is served: the addresses cannot be used, or the Gateway is invalid. It is
-	// zero if the Gateway can be served.
+	// Unusable is the reason why nothing is served: the addresses cannot be used, the Gateway refers to parameters
+	// (which are not supported), or the Gateway is invalid. It is zero if the Gateway can be served.
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	Problems []manifest.Problem
 }
 
 // Listener is one listener of a Gateway or a ListenerSet.
 type Listener struct {
-	// Owner is the object that defines the listener, and Index is the index in that object's list. Name is unique
-	// in that object.
+	// Owner is the object that defines the listener, and Index is the index in that object's list. No two served
+	// listeners of an object have the same Name.
 	Owner    manifest.Key
 	Index    int
 	Name     string
@@ -198,8 +199,8 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	}
 }
 
-// unusable returns why the listeners of a Gateway that cannot be served have no port, for Listener.Taken. The
-// reason is Invalid if the Gateway has unsupported parameters, otherwise PortUnavailable.
+// unusable returns the value of Listener.Taken for a Gateway that cannot be served. The reason is Invalid if the
+// Gateway has unsupported parameters, otherwise PortUnavailable.
 func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
 		return manifest.Because(gwv1.ListenerReasonInvalid, g.Unusable.Message)

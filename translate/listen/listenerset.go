@@ -132,9 +132,9 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 	return false
 }
 
-// Join adds the listeners of the accepted ListenerSets to the Gateway. The sets must be in the order of
-// CompareSets. Afterwards Join applies spec.tls.frontend to all listeners, and resolves and reports the conflicts
-// between listeners.
+// Join adds the listeners of ListenerSets to the Gateway. The parameter sets must have all ListenerSets that the
+// Gateway accepts, and no others, in the order of CompareSets. Afterwards Join applies spec.tls.frontend to all
+// listeners, and resolves and reports the conflicts between listeners.
 func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {
@@ -173,8 +173,8 @@ func (g *Gateway) AttachedSets() (count int32, allowed bool) {
 	return count, g.allowsSets
 }
 
-// ID returns the identifier of the listener, unique in its Gateway. Listeners of different ListenerSets may
-// have the same name, so the name alone is not enough.
+// ID returns the identifier of the listener. It is unique among the served listeners of the Gateway. Listeners of
+// different ListenerSets may have the same name, so the name alone is not enough.
 func (l *Listener) ID() string { return ir.Listener{Name: l.Name, Object: l.Owner}.ID() }
 
 // field returns the path of the listener in its object.

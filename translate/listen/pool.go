@@ -97,7 +97,7 @@ func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[
 
 // usable returns how many addresses of a pool can be assigned. The first and the last address of an IPv4
 // network, and the first of an IPv6 network, are reserved. A pool of one or two addresses has no reserved
-// address.
+// address. The result is less than 1<<62, even if the pool is larger.
 func usable(pool netip.Prefix) uint64 {
 	bits := pool.Addr().BitLen() - pool.Bits()
 	switch {

@@ -152,9 +152,9 @@ func (g *Gateway) Ports() []*ir.Port {
 	return ports
 }
 
-// fill adds the served listeners on the port at to the ir.Port. All HTTP listeners share one filter chain. Each
-// HTTPS listener has its own chain, because no two HTTPS listeners have the same hostname. TCP, UDP and TLS
-// listeners become ir.Streams without routes.
+// fill adds the Gateway's served listeners on one socket (the parameter at) to an ir.Port. All HTTP listeners share
+// one filter chain. Each HTTPS listener has its own chain, because no two HTTPS listeners have the same hostname.
+// TCP, UDP and TLS listeners become ir.Streams without routes.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
 		if !l.Serves() || l.socket() != at {

@@ -45,10 +45,11 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim gives the route of c the domains of one listener that it requests and no earlier route has. If there are
-// any, claim appends an ir.Stream for the route to out. The parameter own is the ir.Stream of the listener without
-// a route. The parameter taken maps each domain that a route already has to an index in out. For each domain that
-// an earlier route has, claim adds the route to Behind of the earlier route's ir.Stream.
+// claim gives domains of one listener to the route of c: the domains that this route requests and no earlier route
+// has. If there are any, claim appends an ir.Stream for the route to out. The parameter own is the ir.Stream of the
+// listener, without a route. The parameter taken has, for each domain that a route already has, the index of that
+// route's ir.Stream in out. If an earlier route has a requested domain, claim adds the route of c to Behind of the
+// earlier route's ir.Stream.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil

@@ -29,8 +29,8 @@ const (
 )
 
 // readTLS sets the certificates and TLS options of a listener, and reports those that cannot be used. If only
-// some certificates are usable, the listener is still served, and the condition ResolvedRefs names the others.
-// If the listener names no certificate, readTLS reports that and reads no options.
+// some certificates are usable, the listener is still served, and the condition ResolvedRefs has the reason for the
+// first unusable one. If the listener names no certificate, readTLS reports that and reads no options.
 func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSConfig, certificate func(gwv1.SecretObjectReference) Certificate) {
 	if l.SpeaksHTTP() { // for other protocols, client and backend negotiate the protocol
 		l.TLS.ALPN = []string{"h2", "http/1.1"}
@@ -54,8 +54,8 @@ func (r *specReader) readTLS(field string, l *Listener, from *gwv1.ListenerTLSCo
 	}
 }
 
-// unresolved reports a reference of a listener that cannot be used. It adds a problem, and sets l.Resolved if
-// that has no reason yet.
+// unresolved reports a reference that cannot be used, or a missing one. It adds a problem, and sets l.Resolved if
+// l.Resolved has no reason yet.
 func (r *specReader) unresolved(field string, l *Listener, reason gwv1.ListenerConditionReason, message, hint string) {
 	r.problem(string(reason), field, message, hint)
 	if l.Resolved.Good() {
@@ -189,10 +189,10 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 }
 
 // Misdirected returns the hosts for which a filter chain answers 421, because other listeners serve them. The
-// parameter chain is the hostname of the filter chain. Usually the result has the names of all other listeners. If
-// the port has more than ir.MaxMisdirected names, the result has only those that the chain's wildcard covers, and
-// "*" for the rest. Otherwise each chain would have a virtual host for each listener. Misdirected returns nil if n
-// is nil.
+// parameter chain is the hostname of the filter chain, or "*". If the port has at most ir.MaxMisdirected names, the
+// result has the names of all other listeners. If the port has more names, the result has only "*" (unless chain is
+// "*") and the names that chain covers as a wildcard. Without this limit, each chain would have a virtual host for
+// each listener. Misdirected returns nil if n is nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

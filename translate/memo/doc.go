@@ -17,7 +17,7 @@
 //     be pure and read only through their Ctx. A Fold's value must depend on its set of members, and not on
 //     their order of arrival.
 //   - If a new value equals the previous one, its readers do not run.
-//   - A rule's value exists while a rule reads it or Each requires it.
+//   - A rule's value exists while a rule reads it, or while the function Each or EachOf requires it.
 //   - Returned values are never changed.
 //   - If a Stop interrupts a Flush, or a rule panics, all other values stay valid. What ran is kept, and the
 //     next Flush does the rest.

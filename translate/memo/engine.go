@@ -8,7 +8,8 @@ import (
 // Engine runs the rules and folds that are declared on it.
 type Engine struct {
 	families []family
-	// idle are cells that lost their last reader. collectIdle removes those that nothing needs by then.
+	// idle are cells that may no longer be needed, for example because they lost their last reader. collectIdle
+	// removes those that nothing needs by then.
 	idle []cell
 	// spare are empty lists of reads for reuse. There may be several, because a run can start another run.
 	spare [][]*node
@@ -37,15 +38,17 @@ type family interface {
 // New returns an engine without families.
 func New() *Engine { return &Engine{keys: map[reflect.Type]any{}} }
 
-// Trace calls fn for each rule that runs, with the rule's name and the key.
+// Trace makes the engine call fn after each run of a rule, with the rule's name and the key. A run that panics is
+// not reported.
 func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 
 // add declares a family. Families are flushed in the order in which they are added.
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
-// Flush runs the rules and folds whose inputs changed, and no others. If stop is not nil, Flush checks it
-// before each rule, each read of a rule and each value of a fold. If stop has an error, Flush ends and returns
-// that error. Finished work is kept, and the next Flush continues, even if inputs change before it.
+// Flush brings all values up to date. It runs the rules and folds that have not run yet or whose inputs changed,
+// and no others. If stop is not nil, Flush checks it before each rule, each read of a rule and each value of a fold.
+// If stop has an error, Flush ends and returns that error. Finished work is kept, and the next Flush continues, even
+// if inputs change before it.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {
@@ -102,7 +105,8 @@ type node struct {
 	cell cell
 	// next is the cell of another family for the same key, or nil.
 	next *node
-	// one is the only reader, while more is nil. Otherwise more has all readers.
+	// If the field more is nil, the field one is the only reader, or nil if there is none. Otherwise more has all
+	// readers.
 	one  *instance
 	more *set[*instance]
 }
@@ -186,7 +190,8 @@ func (i *instance) schedule() {
 type Ctx struct {
 	engine *Engine
 	reader *instance
-	// reads are in order, each once. many also has them if there are more than manyReads.
+	// reads has the cells that the run has read, in order, each once. If there are more than manyReads, the map many
+	// has them, too.
 	reads []*node
 	many  map[*node]struct{}
 }
@@ -266,8 +271,9 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release removes a rule (reader) from the readers of the cells that the rule's last run read. Cells for which
-// the function still returns true are skipped. A cell without readers becomes idle (see Engine.idle).
+// release removes a rule (reader) from the readers of the cells that the rule's last run read. It skips a cell if
+// the parameter still, a function, returns true for that cell. A cell without readers becomes idle (see
+// Engine.idle).
 func (e *Engine) release(reader *instance, still func(*node) bool) {
 	for _, n := range reader.reads {
 		if still(n) {
@@ -282,19 +288,19 @@ func (e *Engine) release(reader *instance, still func(*node) bool) {
 
 // Keyed has values by key. Input, Rule, Fold and Join implement it.
 type Keyed[K comparable, V any] interface {
-	// subscribe registers fn, which is called whenever the value of a key is added, changed or removed. by is the
-	// family that depends on the values, or nil for none.
+	// subscribe registers fn, which is called whenever the value of a key is added, changed or removed. The
+	// parameter by is the label of the family that depends on the values, or nil for none.
 	subscribe(by *label, fn func(K, Change[V]))
 }
 
-// Change is a value that was added (Had is false), changed (both are true), or removed (Has is false).
+// Change is a value that was added (Had is false), changed (Had and Has are true), or removed (Has is false).
 type Change[V any] struct {
 	Old, New V
 	Had, Has bool
 }
 
-// subscribers are the functions that are called with each change of a value of one family. Each, Folds,
-// Indexes, Joins and Sinks register such functions.
+// subscribers are the functions that are called with each change of a value of one family. Folds, Indexes, Joins and
+// Sinks register such functions, and so do the functions Each, EachOf and Watch.
 type subscribers[K comparable, V any] struct {
 	label
 	fns []func(K, Change[V])

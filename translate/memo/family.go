@@ -2,8 +2,8 @@ package memo
 
 import "slices"
 
-// Family describes one rule or fold of an Engine: its name, and the names of the rules and folds that it depends
-// on.
+// Family describes one rule or fold of an Engine: its name, and the names of the inputs, rules and folds that it
+// depends on.
 type Family struct {
 	Name string
 	// Sources are the families whose values are the members of a fold. It is nil for a rule.

@@ -153,7 +153,7 @@ func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func
 }
 
 // move updates the lists of an index after the value of key changed. The parameters before and after are the
-// properties of the old and of the new value. In the lists of properties that are in both, nothing changes.
+// properties of the old and of the new value. If both values have a property, its list does not change.
 func (x *Index[X, K]) move(key K, before, after []X) {
 	for _, at := range before {
 		if !slices.Contains(after, at) {

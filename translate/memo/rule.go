@@ -119,7 +119,7 @@ func (r *Rule[K, V]) flush() bool {
 	return len(queue) > 0
 }
 
-// needed reports whether something reads the value, or Each requires it.
+// needed reports whether a rule reads the value, or the function Each or EachOf requires it.
 func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
 
 // compute runs the rule for a cell. If the value changed, readers and subscribers are notified.
@@ -154,7 +154,8 @@ func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
 	return value, changed
 }
 
-// collect removes the cell if nothing reads its value and Each does not require it.
+// collect removes the cell if its value is not needed (see the method needed). The reads of the cell's last run end,
+// and subscribers are told that the value is gone.
 func (c *ruleCell[K, V]) collect() {
 	if c.row == nil || c.needed() {
 		return

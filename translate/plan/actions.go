@@ -69,8 +69,9 @@ func (c *actionComparison) targets(p pair) (out []Reason) {
 	return out
 }
 
-// targetPlaces returns the places to blame for a changed answer of a rule, in this order of preference: the
-// policy that makes the rule answer 500; the removed backends; the changed backendRefs; the rule.
+// targetPlaces returns the places to blame for a changed answer of a rule. It returns the first of these that
+// exist: the fields that make the rule fail closed; the removed backends; the changed items of
+// backendRefs; the rule itself if it is a redirect; the rule's whole field backendRefs.
 func (c *actionComparison) targetPlaces(p pair) (out []Place) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	source := p.after.rule.Source.Key

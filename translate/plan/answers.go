@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// query returns a request to h.host as a query of package explain. The variant has the method, the path, the
-// headers and the client's address.
+// query returns a request to h.host as a query of package explain. The variant has the method, the path, the query
+// parameters, the headers and the client's address.
 func (h *hostPair) query(v variant) explain.Query {
 	q := explain.Query{
 		Gateway: h.port.key.gateway, Scheme: h.port.key.scheme, Host: h.port.key.authority(h.host), SNI: h.sni, Port: h.port.key.port,

@@ -2,8 +2,8 @@ package plan
 
 import "context"
 
-// The numbers of steps that one Compare may use, and that it may use for the tables of one host. A step is
-// about one entry that is examined, or one character that an automaton reads.
+// maxTotalSteps is the number of steps that one Compare may use. maxHostSteps is the number of steps that it may use
+// for the tables of one host. A step is about one entry that is examined, or one character that an automaton reads.
 const (
 	maxTotalSteps = 40_000_000
 	maxHostSteps  = 10_000_000

@@ -13,7 +13,8 @@ func documentationAddresses() []netip.Prefix {
 }
 
 // admission is what the policies acl and rbac of a rule decide about client addresses. The maps have address
-// ranges: acl says for each range whether it is allowed, allowed and blocked are the ranges of rbac.
+// ranges. The map acl says whether acl allows or denies the range. The maps allowed and blocked have the ranges
+// that rbac allows and blocks, with the value true.
 type admission struct {
 	acl              map[netip.Prefix]bool
 	allow            bool // for an address that is in no range of acl
@@ -88,10 +89,10 @@ func (a *admission) of(address netip.Addr) decision {
 	return out
 }
 
-// clients returns one address for each combination of a decision before and a decision after that it finds.
-// Combinations of two different decisions come first. It tries documentationAddresses, and the addresses at the
-// beginning and after the end of each range, because decisions change only there. It returns nil if there are
-// no ranges and the field allow is the same before and after.
+// clients returns client addresses: one address for each combination of the two decisions of the admissions. First
+// are the addresses for which the two decisions differ. clients tries documentationAddresses, and the addresses at
+// the beginning and after the end of each range, because decisions change only there. It returns nil if there are
+// no ranges and the field allow is the same in both admissions.
 func clients(before, after *admission) (out []netip.Addr) {
 	both := slices.Concat(before.prefixes(), after.prefixes())
 	if len(both) == 0 && before.allow == after.allow {

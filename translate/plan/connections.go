@@ -41,10 +41,10 @@ func (p *portPair) streams() {
 	}
 }
 
-// connections compares the connections for one name (a server name, a wildcard, or "*" without TLS). If the
-// ir.Streams of the two sides handle them differently, it adds them to the report: under Requests if some
-// client gets another answer, otherwise under Handling. host is a hostname that the name covers; the example
-// uses it.
+// connections compares the connections for one name: a server name, a wildcard, or "*" without TLS. If the
+// ir.Streams of the two sides handle these connections differently, it adds them to the report: under Requests if
+// some client gets another answer, otherwise under Handling. The parameter host is a hostname that the name
+// covers. It is the host of the example.
 func (p *portPair) connections(scheme, name, host string) {
 	streams := streamPair{port: p}
 	_, streams.before = p.connection(0, explain.Query{Scheme: scheme, Host: host})

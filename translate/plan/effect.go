@@ -21,7 +21,7 @@ type effects struct {
 	// rules and names cache the effects of rules, and of clusters by name.
 	rules map[*ir.Rule]effect
 	names map[string]effect
-	// unasked are the issuers without a discovery document. Rules that need the document answer 500.
+	// unasked are the issuers without a discovery document. Rules that need the document answer an error.
 	unasked map[string]bool
 }
 
@@ -82,8 +82,8 @@ type effectPair [2]*effects
 // after.
 func (e effectPair) same(before, after any) bool { return e[0].of(before) == e[1].of(after) }
 
-// sameCluster reports whether Envoy treats requests to the cluster named before, in the configuration before,
-// in the same way as requests to the cluster named after, in the configuration after.
+// sameCluster reports whether Envoy treats requests to a cluster of the configuration before in the same way as
+// requests to a cluster of the configuration after. The parameters are the names of the two clusters.
 func (e effectPair) sameCluster(before, after string) bool {
 	return e[0].ofCluster(before) == e[1].ofCluster(after)
 }
@@ -95,8 +95,8 @@ type effectWriter struct {
 	sum hash.Hash
 }
 
-// provenance reports whether a field of a struct only says where a value was written. Such a field does not
-// change what Envoy does, so it is not part of an effect.
+// provenance reports whether a field of a struct only says where a value comes from, or why it is so. Such a field
+// does not change what Envoy does, and is not part of an effect.
 func provenance(owner reflect.Type, field string) bool {
 	switch owner {
 	case reflect.TypeFor[ir.Action]():

@@ -11,15 +11,15 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// maxByExpression bounds the requests that are made for one CEL expression.
+// maxByExpression bounds the requests for which one CEL expression may be true, and those for which it may be false.
 const maxByExpression = 24
 
 // expressions are parsed CEL expressions by their text. An invalid expression is nil.
 type expressions map[string]ast.Expr
 
-// variants returns variants of a request for which a CEL expression may be true or false. The variants
-// differ in the method, the path and the headers that the expression compares. Package explain must compute the
-// actual value. It returns nil for an invalid expression.
+// variants returns variants of a request. For some of them, a CEL expression may be true, and for the others it may
+// be false. The variants differ in the method, the path and the headers that the expression compares. Only package
+// explain computes the actual value. variants returns nil for an invalid expression.
 func (x expressions) variants(text string, r request) (out []request) {
 	root, known := x[text]
 	if !known {
@@ -44,8 +44,8 @@ var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
 })
 
-// solve returns variants of the requests for which the expression may have the value want. For an expression of
-// an unknown form it returns the requests unchanged.
+// solve returns variants of the requests. For these, the expression may have the value of the parameter want. For
+// an expression of an unknown form it returns the requests unchanged.
 func solve(e ast.Expr, want bool, requests []request) []request {
 	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
 		return set(requests, attribute{"header", strings.ToLower(e.AsSelect().FieldName())}, "any", want)
@@ -111,9 +111,9 @@ func member(a, b ast.Expr, want bool, requests []request) []request {
 	return bounded(out)
 }
 
-// called returns variants of the requests in which a function call, such as startsWith, may have the value
-// want. The target of the call must be an attribute, and its argument a string literal. For other operands or
-// functions, it returns the requests unchanged.
+// called returns variants of the requests. For these, a function call such as startsWith may have the value of the
+// parameter want. The target of the call must be an attribute, and its argument a string literal. For other
+// operands or functions, called returns the requests unchanged.
 func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
 	at, is := attributeOf(target)
 	text, isText := literal(arg)
@@ -194,9 +194,9 @@ func literal(e ast.Expr) (text string, ok bool) {
 	return text, ok
 }
 
-// set returns copies of the requests in which the attribute has the value. If want is false, the copies have
-// another method, or do not have the header. A path is only changed if want is true and the value begins with
-// "/".
+// set returns copies of the requests. If want is true, the attribute has the value in the copies. If want is false,
+// the copies have another method, or do not have the header. A path is only changed if want is true and the value
+// begins with "/".
 func set(requests []request, at attribute, value string, want bool) (out []request) {
 	for _, r := range requests {
 		r.headers = r.headers.Clone()

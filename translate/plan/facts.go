@@ -17,7 +17,8 @@ func (c *comparison) problems() {
 	c.report.Fixed = without(c.sides[0].Problems, c.sides[1].Problems)
 }
 
-// without returns the problems of list that others does not have. Problems are compared without their places.
+// without returns the problems of the parameter list that the parameter others does not have. Problems are compared
+// as unplaced returns them. If list has a problem more often than others, the surplus is in the result.
 func without(list, others []manifest.Problem) (out []manifest.Problem) {
 	known := map[manifest.Problem]int{}
 	for _, p := range others {

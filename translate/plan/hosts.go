@@ -178,8 +178,8 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns the highest value that shown can have for a pair. It returns 0 if the pair lacks a rule, or
-// if both rules have the same policies.
+// mostShown returns the highest value that the function shown can return for a pair. It returns 0 if the pair lacks
+// a rule, or if both rules have the same policies.
 func mostShown(effects effectPair, p pair) (most int) {
 	if p.before == nil || p.after == nil {
 		return 0

@@ -255,7 +255,7 @@ func (l *language) texts(s search) (found []string, whole bool) {
 
 // byExpression returns paths that regular expressions match. Below each prefix, it returns one path for each
 // set of expressions that can match the same path. It leaves out paths that are exact values of a rule. It sets
-// c.unsure if some paths may be missing. The budget most limits the search.
+// c.unsure if some paths may be missing. The parameter most is the budget of the search.
 func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	if len(c.expressions) == 0 {
 		return nil
@@ -292,7 +292,7 @@ func (c *pathClasses) leaves(text, prefix string) bool {
 }
 
 // near returns a key that is part of the state of the search (see search.differs). While the text can still
-// become an exact value or a prefix, the key is the text itself. After that, it is the result of ending.
+// become an exact value or a prefix, the key is the text itself. Otherwise it is the result of the function ending.
 func (c *pathClasses) near(text string) string {
 	for _, list := range [][]string{c.exact, c.prefixes} {
 		if i, _ := slices.BinarySearch(list, text); i < len(list) && strings.HasPrefix(list[i], text) {
@@ -302,8 +302,8 @@ func (c *pathClasses) near(text string) string {
 	return ending(text)
 }
 
-// ending returns a key for an unfinished escape or a dot segment at the end of a text. It returns "" if there
-// is neither. Envoy normalizes texts with equal keys in the same way.
+// ending returns a key for the end of a text: for an unfinished escape, or for a last segment that is empty, "." or
+// "..". For any other end it returns "". Envoy normalizes the ends of texts with equal keys in the same way.
 func ending(text string) string {
 	segment := text[strings.LastIndexByte(text, '/')+1:]
 	switch {
@@ -317,7 +317,8 @@ func ending(text string) string {
 	return ""
 }
 
-// isNormal reports whether Envoy's normalization leaves the beginning of a path unchanged.
+// isNormal reports whether a text is the beginning of a path with "/" at its start, without "//", and without a "."
+// or ".." segment that ends in "/". Envoy's normalization does not change the segments of such a text.
 func isNormal(text string) bool {
 	return strings.HasPrefix(text, "/") && !strings.Contains(text, "//") && !strings.Contains(text, "/./") && !strings.Contains(text, "/../")
 }
@@ -347,8 +348,8 @@ func endsNormal(text string) bool {
 
 // samples returns values that the regular expression pattern matches: one for each set of the expressions in
 // others that can match the same value. The values that the fewest others match come first. whole is false if a
-// value may be missing, or if the expression also matches the empty text, which is never returned. The budget
-// most limits the search; nil means that only maxSteps does.
+// value may be missing, or if the expression also matches the empty text, which is never returned. The parameter
+// most is the budget of the search; if it is nil, only maxSteps limits the search.
 func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
 	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)

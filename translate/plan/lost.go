@@ -8,7 +8,7 @@ import (
 )
 
 // lostFields returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of
-// the rules is nil, or if the rule after answers without a backend (see lostKinds).
+// the rules is nil, or if the action of the rule after is a Respond (see lostKinds).
 func (p pair) lostFields() (fields []ir.Field) {
 	if p.before == nil || p.after == nil {
 		return nil
@@ -21,8 +21,7 @@ func (p pair) lostFields() (fields []ir.Field) {
 }
 
 // lostReasons returns a Reason for each policy field that applied to the requests of a pair before, and does
-// not apply after. It returns nil if the rule after answers without a backend. Both rules of the pair must
-// exist.
+// not apply after. It returns nil if the action of the rule after is a Respond. Both rules of the pair must exist.
 func lostReasons(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {
@@ -33,8 +32,8 @@ func lostReasons(p pair) (out []Reason) {
 	return out
 }
 
-// lostKinds returns the kinds of policy fields that are effective in before and not in after. It returns nil if
-// after answers without a backend (Respond).
+// lostKinds returns the kinds of policy fields that are effective in the action before and not in the action after.
+// It returns nil if the action after is a Respond.
 func lostKinds(before, after *ir.Action) (kinds []string) {
 	if after.Respond != nil {
 		return nil

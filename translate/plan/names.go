@@ -80,7 +80,7 @@ func picked[T any](list []T, indexes []int) (out []T) {
 }
 
 // memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com".
-// The host is not covered by a more specific pattern for which taken returns true. For a pattern without a
+// No more specific pattern for which the function taken returns true covers the host. For a pattern without a
 // wildcard, memberOf returns the pattern.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
@@ -180,9 +180,10 @@ func (p *portPair) serverNames() (out []serverName) {
 }
 
 // domains returns one hostname or wildcard for each class of hosts that requests may name over a connection
-// with this server name. All hosts of a class get the same answers. chains and found say which filter chain the
-// server name selects on each side. cross is how many hosts may still be tried over connections for other
-// hosts; domains reduces it. whole is false if hosts are missing because cross is used up.
+// with this server name. All hosts of a class get the same answers. The parameters chains and found say which
+// filter chain the server name selects on each side. The parameter cross is how many hosts may still be tried over
+// connections for other hosts; domains reduces it. The result whole is false if hosts are missing because cross
+// is used up.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")

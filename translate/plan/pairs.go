@@ -29,7 +29,7 @@ type request struct {
 
 type parameter struct{ name, value string }
 
-// unfound is a pair for which no request was found, although there may be one. why is the reason.
+// unfound is a pair for which no request was found, although there may be one. The field why has the reason.
 type unfound struct {
 	pair
 	why string
@@ -151,7 +151,8 @@ type lists struct {
 
 // try looks for a request with the path that meets the pair, and records it in f.found. It does nothing if the
 // pair is already found or not possible, or if its effects are equal. If a limit ends the search, it records
-// nothing. If there may be a request but it finds none, it records the reason in f.open.
+// nothing. If there may be a request but try finds none, or if no request can fulfil a match (see unsendable), it
+// records the reason in f.open.
 func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
@@ -315,9 +316,9 @@ func (p pair) matches() (out []*ir.Match) {
 	return out
 }
 
-// method returns the methods to try for a request that all matches accept. If a match requires a method, it is
-// the only one. Otherwise it is a method that no rule in the lists requires, or all known methods if there is
-// no such method. ok is false if the matches require different methods.
+// method returns the methods to try for a request that all matches accept. If a match requires a method, the result
+// has only this method. Otherwise the result has only one method that no rule in the lists requires. If the rules
+// require all known methods, the result has all of these. ok is false if the matches require different methods.
 func (l lists) method(matches []*ir.Match) (methods []string, ok bool) {
 	var want string
 	for _, m := range matches {

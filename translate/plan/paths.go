@@ -119,7 +119,7 @@ type pathClasses struct {
 	unsure bool
 }
 
-// newPathClasses returns the path classes of two tables. known caches the regular expressions.
+// newPathClasses returns the path classes of two tables. The parameter known caches the regular expressions.
 func newPathClasses(before, after *table, known patterns) *pathClasses {
 	c := &pathClasses{before: newIndex(before), after: newIndex(after), patterns: known}
 	for _, x := range []*index{c.before, c.after} {
@@ -150,7 +150,7 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 // around returns example paths that requests for the given entries may have. For an entry with an exact path,
 // it returns this path. For an entry with a prefix, it returns one path of each path class below the prefix,
 // and paths for all regular expressions of the tables. It ignores entries with a regular expression (see
-// finder.byExpressions). The budget most limits the search for paths of regular expressions.
+// finder.byExpressions). The parameter most is the budget of the search for paths of regular expressions.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}

@@ -51,7 +51,7 @@ func (c *policyCounts) addLost(p pair) {
 }
 
 // addFields counts the policy fields that a rule gains, loses or changes. It counts each pair of rules
-// once. If an invalid policy makes only one of the two rules answer 500, addClosed counts instead.
+// once. If an object makes one of the two rules fail closed, but not the other one, addClosed counts instead.
 func (c *policyCounts) addFields(p pair) {
 	if c.compared[[2]*ir.Rule{p.before.rule, p.after.rule}] {
 		return
@@ -88,8 +88,8 @@ func (c *policyCounts) addFields(p pair) {
 	}
 }
 
-// addClosed counts the fields that the rule before had from the policy that makes the rule after answer 500.
-// It counts nothing if the rule after does not answer 500 because of a policy.
+// addClosed counts the fields that the rule before had from the policy that makes the rule after fail closed.
+// It counts nothing if no object makes the rule after fail closed (see ir.Action.ClosedBy).
 func (c *policyCounts) addClosed(p pair) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	if b.ClosedBy() == "" {
@@ -110,8 +110,9 @@ func (c *policyCounts) count(one PolicyChange, rule *ir.Rule) {
 	c.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
-// countRule counts one rule of a route for the change one. Equal changes become one PolicyChange. rule is any
-// text that identifies the rule in the route: the same rule is counted only once for a change.
+// countRule counts one rule of a route for a change (the parameter one). Equal changes become one PolicyChange. The
+// parameter rule is any text that identifies the rule in the route: the same rule is counted only once for a
+// change.
 func (c *policyCounts) countRule(one PolicyChange, route manifest.Key, rule string) {
 	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
 	known := c.changes[key]

@@ -11,7 +11,7 @@ type Effect string
 
 // The effects, the most important first. If several effects apply to a Change, it has the first of these.
 const (
-	// Opens: a policy rejected the request before, and a backend gets it after.
+	// Opens: a policy answered the request itself before, for example with 403, and a backend gets it after.
 	Opens Effect = "opens"
 	// LosesPolicy: a policy field no longer applies. Change.Lost names the field. The Example may get the same
 	// answer.

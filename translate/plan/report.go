@@ -196,7 +196,7 @@ func (a Answer) Words() string {
 	return words
 }
 
-// maxUnless is how many texts of Answer.Unless Answer.Words includes.
+// maxUnless bounds how many texts of the field Answer.Unless are in the result of Answer.Words.
 const maxUnless = 3
 
 // plainWords returns the answer as one line of text, without a.Unless.
@@ -258,7 +258,7 @@ type Place struct {
 }
 
 // PolicyChange is a policy field that rules gain (Added), lose (Removed) or have with another value (Changed).
-// If the field makes the rules answer 500, the Kind is Closed.
+// If the policy of the field makes the rules fail closed, the Kind is Closed.
 type PolicyChange struct {
 	Kind  Kind   `json:"change"`
 	Field string `json:"field"`

@@ -19,8 +19,8 @@ type sampler struct {
 	known    map[sampleKey]samples
 }
 
-// samplesOf returns the result of patterns.samples for these arguments, from the cache if it has it. If the
-// budget is spent, it does not cache the result, because some values may be missing.
+// samplesOf returns the result of patterns.samples for these arguments, from the cache if possible. If the
+// budget is spent, samplesOf does not cache the result, because some values may be missing.
 func (s *sampler) samplesOf(pattern string, others []string, characters string) samples {
 	key := sampleKey{pattern, fmt.Sprintf("%q", others), characters}
 	known, ok := s.known[key]

@@ -136,8 +136,9 @@ func (r *Report) summarize() {
 }
 
 // kindsOf counts a list of changes for the summary. kinds is the number of kinds of requests: requests with
-// equal host, match and rules are one kind, also on several listeners. regions is the number of all regions,
-// and listeners the number of listeners with such a region.
+// equal host, match and rules are one kind, also on several listeners. But if the requests have no rule on either
+// side, those of each listener are a kind of their own. regions is the number of all regions, and listeners is
+// the number of listeners with a region.
 func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string

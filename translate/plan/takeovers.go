@@ -69,8 +69,8 @@ const (
 )
 
 // outcomeOfRule returns what became of an entry's rule on the other side. side is the side that the entry is
-// from: 0 is before, 1 is after. For an edited rule it also returns the rule as the other side has it;
-// otherwise that is nil. A nil entry is unchanged.
+// from: 0 is before, 1 is after. For an edited rule, the second result is the rule as the other side has it. For
+// any other rule, the second result is nil. A nil entry is unchanged.
 func (t *takeovers) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	other := 1 - side
 	if e == nil || t.indexes[other].counterpart(e) != nil && t.indexes[other].counterpart(e).rule.Source.Key == e.rule.Source.Key {
@@ -117,10 +117,12 @@ func (t *takeovers) reason(p pair) Reason {
 	return Reason{text, at}
 }
 
-// outcomePlace returns the place that explains what became of an entry's rule. That is the field hostnames of
-// the route for a rule that serves other hosts because its route changed, and the route for a rule that is
-// absent because its route is invalid. In all other cases it is the rule's match, in the configuration before
-// if before is true.
+// outcomePlace returns the place that explains what became of an entry's rule:
+//
+//   - If the rule is moved and its route changed, it is the route's field hostnames.
+//   - If the rule is absent because its route is invalid, it is the route.
+//   - In all other cases, it is the rule's match. The parameter before says whether the match is in the
+//     configuration before.
 func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Place {
 	if route := e.rule.Source.Key; outcome == moved && t.objects.kinds[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
@@ -130,8 +132,8 @@ func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Pla
 	return placeOfRule(e, before)
 }
 
-// words returns the text that explains why another rule gets the requests of a pair. was says what became of
-// the rule before, and is says what became of the rule after (see outcomeOfRule).
+// words returns the text that explains why another rule gets the requests of a pair. The parameters was and is are
+// the results of outcomeOfRule for the rule before and for the rule after.
 func (t *takeovers) words(p pair, was, is ruleOutcome) string {
 	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
 		return t.afterWords(p.after, is)
@@ -175,8 +177,9 @@ func hostWords(domain string) string {
 	return "the host " + domain
 }
 
-// afterWords returns, in words, why a rule of the configuration after (e) gets requests that another rule got
-// before. is says what the rule e was in the configuration before, for example absent or edited.
+// afterWords returns, in words, why a rule of the configuration after gets requests that another rule got before.
+// The parameter e is the entry of the rule. The parameter is is the result of outcomeOfRule for e, for example
+// absent if the configuration before does not have the rule.
 func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch is {
@@ -191,8 +194,9 @@ func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 	return name + " is new"
 }
 
-// beforeWords returns, in words, why a rule of the configuration before (e) no longer gets its requests. was
-// says what became of the rule e in the configuration after, for example absent or edited.
+// beforeWords returns, in words, why a rule of the configuration before no longer gets its requests. The parameter
+// e is the entry of the rule. The parameter was is the result of outcomeOfRule for e, for example absent if the
+// configuration after does not have the rule.
 func (t *takeovers) beforeWords(e *entry, was ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch was {

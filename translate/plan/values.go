@@ -11,9 +11,10 @@ import (
 // maxChoices bounds how many values of one regular expression are tried.
 const maxChoices = 8
 
-// withHeader returns variants of the requests that meet the header match want. For each request, it returns one
-// copy with each of the values added to the header. A request that already meets want stays as it is: it gets
-// copies only if want is a regular expression. withHeader returns at most maxChoices*maxChoices requests.
+// withHeader returns variants of the requests that meet a header match (the parameter want). For a request that
+// does not meet the match, it returns one copy for each of the values: the value is added to the header. For a
+// request that already meets the match, it returns the request, and the copies only if the match is a regular
+// expression. withHeader returns at most maxChoices*maxChoices requests.
 func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	name := http.CanonicalHeaderKey(want.Name)
 	for _, r := range requests {
@@ -34,10 +35,10 @@ func (l lists) withHeader(requests []request, want ir.ValueMatch, values []strin
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// withParameter returns variants of the requests that meet the query match want. A request without the query
-// parameter gives one copy for each of the values. A request with the parameter stays as it is if its value
-// meets want. Otherwise withParameter leaves out the request: Envoy compares only the first value, so that to
-// add a value does not help. It returns at most maxChoices*maxChoices requests.
+// withParameter returns variants of the requests that meet the match of a query parameter (the argument want). For
+// a request without the query parameter, it returns one copy for each of the values. A request whose value meets
+// the match stays as it is. A request with another value is left out: Envoy compares only the first value, so that
+// to add a value does not help. withParameter returns at most maxChoices*maxChoices requests.
 func (l lists) withParameter(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	for _, r := range requests {
 		if i := slices.IndexFunc(r.query, func(one parameter) bool { return one.name == want.Name }); i >= 0 {
@@ -55,10 +56,10 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that meet want, a match of a header or query parameter. of returns the header matches
-// or the query matches of a rule, so that values can compare want with other rules. For a regular expression it
-// returns several values: first those that the fewest other rules match. free is true if no other value could
-// lead to another pair.
+// values returns values that meet a match of a header or query parameter (the parameter want). The parameter of is a
+// function that returns the header matches or the query matches of a rule: values compares the match with those
+// of other rules. For a regular expression it returns several values: first those that the fewest other rules
+// match. The result free is true if no other value could lead to another pair.
 func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true

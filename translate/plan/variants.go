@@ -156,8 +156,8 @@ func originsOf(list []ir.StringMatch) (out []string) {
 	return out[:min(len(out), maxChoices)]
 }
 
-// namesOf returns the names of headers that an action removes, replaces or reads, at most 4*maxChoices. It
-// leaves out pseudo-headers and Host.
+// namesOf returns the names of request headers that an action removes or sets, or that its transformation changes
+// or reads, at most 4*maxChoices. It leaves out pseudo-headers and Host.
 func namesOf(action *ir.Action) (names []string) {
 	add := func(m ir.HeaderMods) {
 		names = append(names, m.Remove...)

@@ -22,12 +22,12 @@ type Field struct {
 	// lower converts the field of a spec and sets the result in the Extras. It sets nothing if the field is only
 	// turned off. The problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join combines the values of the field in first and last, and sets the result in into. Where the two
-	// contradict each other, last wins. join is called for deep strategies (see Strategy). It is nil if the values
-	// cannot be combined.
+	// join combines the values of the field in the specs first and last, and stores the result in the spec into.
+	// Where the two values contradict each other, the value of the spec last wins. join is called for deep
+	// strategies (see Strategy). It is nil if the values cannot be combined.
 	join func(into, first, last *api.TrafficPolicySpec)
-	// protects is set if the field can keep requests away from backends, as authorization does. If a child route's
-	// policy overrides such a field, Loosened reports it.
+	// protects is set if the field can keep requests away from backends, as authorization does. Loosened reports
+	// policies of child routes that weaken such a field.
 	protects protection
 	// inNamespace sets the namespace of references that have none, on a copy of the value. It is nil if the field
 	// has no references.
@@ -178,8 +178,8 @@ const (
 )
 
 // merge merges this field of two specs by the strategy s. The parameter from is the spec of the parent's level,
-// and into is the spec of the child's level. The merged value is stored in into. The Outcome says which of the two
-// specs the value comes from.
+// and into is the spec of the child's level. The merged value is stored in the spec into. The Outcome says which
+// of the two specs the value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

@@ -121,7 +121,7 @@ func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 
 // CredentialFault says why credentials cannot be used, and what to do. It contains no hash and no key.
 type CredentialFault struct {
-	// Line is the index of the first wrong line.
+	// Line is the index of the first wrong line of an htpasswd file. It is 0 for any other fault.
 	Line          int
 	Message, Hint string
 }
@@ -208,7 +208,8 @@ func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *Creden
 	return clients, nil
 }
 
-// sortedCredentials returns the entries of the map known as credentials, sorted by name.
+// sortedCredentials converts the entries of a map to credentials, sorted by name. The parameter known has the
+// secrets by name.
 func sortedCredentials(known map[string]ir.Hidden) (out []ir.Credential) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		out = append(out, ir.Credential{Name: name, Secret: known[name]})

@@ -26,7 +26,7 @@ func lowerCSRF(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Proble
 	return nil
 }
 
-// stringMatch converts the comparison that is set in from. The schema allows only one.
+// stringMatch converts a comparison of texts. The schema allows only one kind of comparison to be set.
 func stringMatch(from api.StringMatch) ir.StringMatch {
 	to := ir.StringMatch{IgnoreCase: isTrue(from.IgnoreCase)}
 	for kind, value := range []*string{

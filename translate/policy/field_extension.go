@@ -77,8 +77,8 @@ func processingMode(from *api.ProcessingMode) *ir.ProcessingMode {
 }
 
 // WithNamespace returns a copy of a policy's spec in which every reference to a GatewayExtension or Secret names a
-// namespace. References without a namespace get the parameter namespace, which is the policy's. This is needed
-// because a merged spec can have references from policies of several namespaces.
+// namespace. References without a namespace get the namespace of the policy (the parameter namespace). This is
+// needed because a merged spec can have references from policies of several namespaces.
 func WithNamespace(from *api.TrafficPolicySpec, namespace string) *api.TrafficPolicySpec {
 	spec := *from
 	for _, field := range Fields() {

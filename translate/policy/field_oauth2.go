@@ -16,8 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// never returns false. It is protection.off, which reports whether a spec turns a field off, for fields that
-// cannot be turned off.
+// never is the function protection.off for a field that no spec can turn off: its result is always false.
 func never(*api.TrafficPolicySpec) bool { return false }
 
 // oauth2In sets the namespace of references in the policy field oauth2 (see Field.inNamespace).
@@ -87,9 +86,9 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints sets those endpoints in the parameter to that the GatewayExtension does not name. The parameter
-// found has the endpoints from the issuer's discovery document. The end-session endpoint is set only if the scope
-// openid is used, because Envoy rejects it otherwise.
+// SetEndpoints sets the endpoints of an identity provider (to) that its GatewayExtension does not name. The
+// parameter found has the endpoints from the issuer's discovery document. The end-session endpoint is set only if
+// the scope openid is used, because Envoy rejects this endpoint without that scope.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {

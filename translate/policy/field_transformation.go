@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations merges the policy field transformation of two specs (see Field.join). The result has the
-// changes of first, and after them those of last (see join).
+// joinTransformations combines the policy field transformation of the specs first and last (see Field.join). The
+// transformations of requests are combined by the function join, and so are those of responses.
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
 		Request:  join(first.Transformation.Request, last.Transformation.Request),
@@ -19,10 +19,10 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	}
 }
 
-// join returns the changes of the list first, followed by those of last, which is preferred. Changes of first that
-// contradict last are left out: additions to a header that last sets, and removals of a header that last sets or
-// adds. A body is that of last, or that of first if last has none. If one argument is nil, join returns the other
-// argument.
+// join combines two transformations. The result has the changes of the parameter first, followed by those of the
+// parameter last. Two sorts of changes in first are left out, because they contradict last: additions to a header
+// that last sets, and removals of a header that last sets or adds. The body is that of last, or that of first if
+// last has none. If one argument is nil, join returns the other argument.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {

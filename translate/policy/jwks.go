@@ -34,8 +34,8 @@ type jwk struct {
 const minRSABits = 2048
 
 // ReadJWKS reads public keys from a text, which is a JWKS, a single JWK, or a public key as PEM. It returns the
-// usable keys as a JWKS. skipped says which keys are left out, and why. If there are no usable keys, fault says
-// why; otherwise fault is nil. No message contains any part of a key.
+// usable keys as a JWKS. skipped says which keys are left out, and why. If there are no usable keys, or if a key is
+// secret, fault says why; otherwise fault is nil. No message contains any part of a key.
 func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-----BEGIN") {
@@ -92,9 +92,9 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK decodes and checks one key. If the key is not a public key, secret is true. If a public key cannot be
-// used, why is the reason; otherwise why is "". If secret is true or why is not "", the caller must not use the
-// returned key, which may be nil.
+// readJWK decodes and checks one key. If it is a private or symmetric key, secret is true. If any other text
+// cannot be used as a key, why is the reason; otherwise why is "". If secret is true or why is not "", the caller
+// must not use the returned key, which may be nil.
 func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {

@@ -20,7 +20,7 @@ type Loosening struct {
 	// At is the path of the filter if Child is a route with the filter ExternalAuth. It is "" if Child is a
 	// policy.
 	At string
-	// Off is true if Child turns the protection off, and false if Child replaces it.
+	// Off is true if Child turns the protection off, and false if Child replaces or extends its value.
 	Off bool
 }
 
@@ -49,14 +49,14 @@ type protection struct {
 	// off reports whether a spec that sets the field turns the protection off. It is nil for a field that does not
 	// protect.
 	off func(*api.TrafficPolicySpec) bool
-	// replaced is true if a policy that replaces the parent's value may weaken the protection.
+	// replaced is true if a policy that replaces or extends the parent's value may weaken the protection.
 	replaced bool
 }
 
 // Loosened returns where policies of child routes weaken the protection of a parent route: a policy of a parent
-// sets a field that protects requests, and a policy of a child turns the field off or replaces it. The parameter
-// levels has the levels that were merged into resolved, the root's first. A rate limit that replaces another rate
-// limit is not reported.
+// sets a field that protects requests, and a policy of a child turns the field off, or replaces or extends its
+// value. The parameter levels has the levels that were merged into resolved, the root's first. A rate limit that
+// replaces another rate limit is not reported.
 func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	var out []Loosening
 	for _, field := range Fields() {

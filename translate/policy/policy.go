@@ -68,7 +68,7 @@ const (
 	ByGateway                   // the policy targets the Gateway of the ListenerSet
 )
 
-// Attached is a policy that applies to one rule of one route.
+// Attached is a policy that applies to one rule of one route, or to one listener.
 type Attached struct {
 	Origin   *ir.Origin
 	Standing Standing
@@ -86,8 +86,8 @@ type Level struct {
 }
 
 // NewLevel returns a Level with the policies in specs, sorted by Standing, then by Weight (the larger first),
-// then by tie, which compares by the conflict resolution order. A policy that applies in two ways is listed
-// once, with the lower Standing.
+// then by the function tie, which compares in the order of conflict resolution. A policy that applies in two
+// ways is listed once, with the lower Standing.
 func NewLevel(specs []*Attached, priority Strategy, tie func(a, b *ir.Origin) int) Level {
 	specs = slices.Clone(specs)
 	slices.SortStableFunc(specs, func(a, b *Attached) int {
@@ -201,8 +201,8 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 }
 
 // merge merges all fields of two specs by the strategy s. The parameter from is the spec of the parent's level,
-// and into is the spec of the child's level. The maps theirs (for from) and origins (for into) name the policies
-// that set each field. The results are stored in into and origins.
+// and into is the spec of the child's level. Two maps name the policies that set each field: theirs for the spec
+// from, and origins for the spec into. The results are stored in the parameters into and origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name

@@ -56,8 +56,8 @@ func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	return out, nil
 }
 
-// templateFault returns the problem that a template uses something that gatefold does not support. what names
-// it, and begins the message.
+// templateFault returns the problem that a template uses something that gatefold does not support. The parameter
+// what names this thing, and begins the message.
 func templateFault(what string) *manifest.Problem {
 	return &manifest.Problem{
 		Code: "UnsupportedValue", Severity: manifest.Error,

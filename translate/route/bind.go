@@ -13,9 +13,9 @@ import (
 // weightAnnotation is the annotation of EP-11466 for the weight of a route.
 const weightAnnotation = "kgateway.dev/route-weight"
 
-// readWeight sets b.weight from the weight annotation of the route (EP-11466). An invalid weight counts as 0
-// and is reported. If the parameter weighted is false, weights are off. readWeight then only warns that the
-// annotation has no effect.
+// readWeight sets b.weight from the weight annotation of the route, if there is one (EP-11466). An invalid weight
+// counts as 0 and is reported. If the parameter weighted is false, weights are off. readWeight then only warns that
+// the annotation has no effect.
 func (b *builder) readWeight(weighted bool) {
 	text, ok := b.object.Value.GetAnnotations()[weightAnnotation]
 	if !ok {
@@ -37,8 +37,8 @@ func (b *builder) readWeight(weighted bool) {
 	b.weight = int32(weight)
 }
 
-// ignoreWeight warns of a weight annotation that has no effect: weights order only HTTPRoutes (EP-11466,
-// Non-Goals).
+// ignoreWeight warns if a GRPCRoute has a weight annotation. The annotation has no effect there: weights order only
+// HTTPRoutes (EP-11466, Non-Goals).
 func (b *builder) ignoreWeight() {
 	if _, ok := b.object.Value.GetAnnotations()[weightAnnotation]; ok {
 		b.problem(manifest.Warning, "RouteWeightIgnored", "metadata.annotations["+weightAnnotation+"]",
@@ -79,9 +79,9 @@ func includeConflict(route *api.HTTPRoute, links []Link) string {
 }
 
 // ruleConflict returns why a rule of a child cannot be included below the parent's match that the link leads to.
-// Either a match of the rule conflicts with the parent's match, or a filter conflicts with a filter of a
-// delegating rule above. The parameter i is the index of the rule. ruleConflict returns "" if there is no
-// conflict.
+// Either a match of the rule cannot be combined with the parent's match (see Combine), or a filter conflicts with a
+// delegating rule above (see filterConflict). The parameter i is the index of the rule. ruleConflict returns "" if
+// there is no conflict.
 func ruleConflict(link Link, i int, rule *api.HTTPRouteRule) string {
 	for j := range rule.Matches {
 		if _, refused := Combine(link, httpMatch(&rule.Matches[j])); refused != "" {

@@ -11,22 +11,22 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts routes that a delegating rule may get as children, and the matches of these routes. gatefold
-// estimates from a Breadth how many Envoy routes a delegation adds. The counts matter because they multiply at
-// each level of delegation (docs/design/routes.md).
+// Breadth counts routes that a delegating rule may get as children, and the matches of these routes. From a Breadth,
+// gatefold estimates how many Envoy routes a delegation adds. The numbers multiply at each level of delegation
+// (docs/design/routes.md).
 type Breadth struct {
 	// Routes is the number of routes that may become children.
 	Routes int
-	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Each
-	// becomes a rule only under the few Points whose path contains it.
+	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Such a match
+	// becomes a rule only under the Points whose path contains it.
 	Within int
 	// Joined is the number of matches that are combined with the match of a Point, by inheritance (EP-10943) or
-	// inclusion (GEP-1058). Each becomes a rule under all Points.
+	// inclusion (GEP-1058). Such a match may become a rule under each Point.
 	Joined int
 }
 
-// BreadthOf returns the Breadth (number of routes and matches) of one route that may become a child. The parameter
-// form says how a parent selects that route. BreadthOf returns the zero Breadth if the candidate is not an
+// BreadthOf returns the Breadth of one route that may become a child (the candidate). The parameter form says how a
+// parent selects that route; it must not be ByParentIn. BreadthOf returns the zero Breadth if the candidate is not an
 // HTTPRoute.
 func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	route, ok := manifest.As[*api.HTTPRoute](candidate)
@@ -54,7 +54,8 @@ func (b Breadth) Minus(other Breadth) Breadth {
 }
 
 const (
-	// combinedPerRoute is how many combinations of a Point and a match cost as much as one route in Envoy.
+	// combinedPerRoute is the number of combinations of a Point and a match that, when gatefold tries them, cost as
+	// much as one route in Envoy.
 	combinedPerRoute = 100
 	// maxFanout limits the results of Fanout and Spread, so that sums fit into an int.
 	maxFanout = math.MaxInt32
@@ -62,8 +63,10 @@ const (
 
 // Fanout estimates how many Envoy routes the children of a parent route add, without building them. The parameter
 // points has the matches of the parent's delegating rules (see Point). The function offered returns the Breadth of
-// all routes that have a Property. For each Property that the parent selects by, Fanout adds the largest of three
-// numbers: the most routes that can result, the number of candidates, and the cost of trying all combinations of
+// all routes that have a Property.
+//
+// For each Property by which the parent selects children, Fanout adds the largest of three numbers: the largest
+// number of Envoy routes that can result, the number of candidates, and the cost of trying all combinations of
 // matches. The result is at most maxFanout.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
@@ -73,8 +76,9 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns the estimate of Fanout for each namespace, by the namespace's name. The estimate of a namespace
-// counts only candidates in that namespace. The function offered returns the Breadths of a Property by namespace.
+// Spread returns an estimate like that of Fanout for each namespace, by the namespace's name. The estimate of a
+// namespace counts only candidates in that namespace. The function offered returns, for a Property, the Breadth of
+// each namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {
@@ -86,7 +90,7 @@ func Spread(route manifest.Key, points []*Point, offered func(Property) map[stri
 }
 
 // fanout returns the part of Fanout's estimate for one Property. The parameter under has the Points that select
-// routes by that Property, and b counts these routes and their matches.
+// routes by that Property. The parameter b counts these routes and their matches.
 func fanout(under []*Point, b Breadth) int {
 	combined := saturating(b.Within+b.Joined, len(under))
 	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
@@ -114,7 +118,7 @@ func byProperty(route manifest.Key, points []*Point) map[Property][]*Point {
 }
 
 // nested returns the largest number of Points (matches of delegating rules) whose path prefixes can contain one
-// and the same path.
+// and the same path. Prefixes are compared as plain text, not by segments.
 func nested(points []*Point) int {
 	var prefixes []string
 	for _, p := range points {

@@ -8,10 +8,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Combine returns the match of a child's rule below a parent's match, which is link.Point.Matcher. The result
-// accepts the requests that meet the conditions of both. If the two matches cannot be combined, refused is the
-// reason as text; otherwise refused is "". A Delegated link follows EP-10943, and an Included link follows
-// GEP-1058.
+// Combine returns the match of a child's rule below a parent's match, which is link.Point.Matcher. If the two matches
+// cannot be combined, the text refused is the reason; if they can, it is "". The link decides how they are
+// combined:
+//   - Included (GEP-1058): the child's path is appended to the parent's, and all other conditions of both apply.
+//   - Delegated with Inherit (EP-10943): the same, but the parent's value wins where the two have different values.
+//   - Delegated without Inherit (EP-10943): the child's match must lie within the parent's, and is returned.
 func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	parent := link.Point.Matcher
 	switch {
@@ -65,7 +67,8 @@ func within(parent, child ir.Match) (ir.Match, string) {
 	return child, ""
 }
 
-// segmentPrefix reports whether path equals prefix, or continues it at a slash. prefix has no slash at its end.
+// segmentPrefix reports whether a path is equal to a prefix, or continues the prefix with a slash. The prefix must
+// not end in a slash.
 func segmentPrefix(prefix, path string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (rest == "" || rest[0] == '/')
@@ -108,8 +111,8 @@ func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
 
-// joinPaths appends the child's path to the parent's. A child's "/" adds nothing to the text of the parent's
-// path (see bare). It returns a reason if the paths cannot be joined, and "" otherwise.
+// joinPaths appends the child's path to the parent's. If the child's path is "/", the text of the parent's path stays
+// as it is (see bare). joinPaths returns a reason if the paths cannot be joined, and "" if they can.
 func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	switch {
@@ -127,8 +130,8 @@ func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
 }
 
-// bare returns the parent's path for a child whose path is "/". If the child's path has type Exact and the
-// parent's path is a prefix, the result is the parent's path with type Exact.
+// bare returns the joined path for a child whose path is "/": the parent's path. Its type is Exact if the child's
+// path has type Exact and the parent's path is a prefix. In all other cases it is that of the parent's path.
 func bare(parent, child ir.Path) ir.Path {
 	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
 		parent.Kind = ir.PathExact
@@ -136,7 +139,8 @@ func bare(parent, child ir.Path) ir.Path {
 	return parent
 }
 
-// group returns an expression as a non-capturing group. It removes anchors, because the whole path is compared.
+// group returns a regular expression as a non-capturing group. It removes "^" at the beginning and "$" at the end,
+// because the whole path is compared anyway.
 func group(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "^")
 	if body, anchored := strings.CutSuffix(pattern, "$"); anchored && !escapes(body) {
@@ -161,8 +165,9 @@ func asRegex(path ir.Path) string {
 	return regexp.QuoteMeta(path.Value) + "(?:/.*)?"
 }
 
-// include joins the matches of parent and child (GEP-1058, RouteMatches). The result has all conditions of
-// both. If the two contradict each other, or their paths cannot be joined, it returns the reason; otherwise "".
+// include joins the matches of parent and child (GEP-1058, RouteMatches). The result has the joined path (see
+// includePaths) and all other conditions of both matches. If conditions contradict each other, or the paths cannot be
+// joined, include returns the reason; if not, it returns "".
 func include(parent, child ir.Match) (ir.Match, string) {
 	path, refused := includePaths(parent.Path, child.Path)
 	switch {
@@ -181,9 +186,10 @@ func include(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// includePaths joins two prefixes, or a prefix and a postfix with anything between them. A "/" on either side
-// counts as no path (GEP-1058, Path Matching, option 2). It returns a reason if the paths cannot be joined, and
-// "" otherwise.
+// includePaths joins the paths of parent and child (GEP-1058, Path Matching, option 2). It can join two prefixes, or
+// the parent's prefix and the child's postfix, with anything between them. If one of the two paths is the prefix "/",
+// the result is the other path, of any kind. includePaths returns a reason if the paths cannot be joined, and "" if
+// they can.
 func includePaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	none := ir.Path{Kind: ir.PathPrefix, Value: "/"}
@@ -200,8 +206,8 @@ func includePaths(parent, child ir.Path) (ir.Path, string) {
 	return child, "only a PathPrefix or PathPostfix can be joined to a parent's path, which must be a PathPrefix"
 }
 
-// between returns the expression for the text between a prefix and a postfix. It requires the end of the
-// prefix's last segment, so that /store and .html do not match /storefront.html.
+// between returns a regular expression for the text between a prefix and a postfix. The prefix's last segment must
+// end there, so that /store and .html do not match /storefront.html.
 func between(postfix string) string {
 	if strings.HasPrefix(postfix, "/") {
 		return "(?:/.*)?"
@@ -209,8 +215,8 @@ func between(postfix string) string {
 	return "/.*"
 }
 
-// contradicts reports whether the lists a and b require different values for a header or query parameter of the
-// same name.
+// contradicts reports whether the lists a and b have different conditions for a header or query parameter of the same
+// name.
 func contradicts(a, b []ir.ValueMatch) bool {
 	for _, x := range a {
 		for _, y := range b {

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// externalAuth sets ExternalAuth from the filter ExternalAuth: an external service decides about the requests
-// of a rule (GEP-1494). The filter replaces the field extAuth of policies. externalAuth returns false if the
-// service cannot be used. The rule then answers 500.
+// externalAuth sets a.action.ExternalAuth from the filter ExternalAuth: an external service decides about the
+// requests of a rule (GEP-1494). The filter replaces the field extAuth of policies. externalAuth returns false if the
+// service cannot be used. The rule then answers 500. The parameter field is the path of the filter.
 func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.ExternalAuth
 	calls := from.ExternalAuthProtocol == gwv1.HTTPRouteExternalAuthGRPCProtocol
@@ -39,8 +39,8 @@ func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	return true
 }
 
-// authService returns the ir.AuthService of a filter, without the cluster. It has no failOpen (GEP-1494: "this
-// filter MUST fail closed").
+// authService converts the settings of a filter ExternalAuth, except its backendRef. FailOpen is always false
+// (GEP-1494: "this filter MUST fail closed").
 func authService(from *gwv1.HTTPExternalAuthFilter) *ir.AuthService {
 	to := &ir.AuthService{StatusOnError: http.StatusForbidden, Percent: 100}
 	if body := from.ForwardBody; body != nil && body.MaxSize > 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// readFilter sets the fields of a.action for a filter. The parameter field is the path of the filter. ok is
-// false if the filter cannot be applied, and requests must not pass without it.
+// readFilter sets the fields of a.action for a filter (the parameter f). The parameter field is the path of the
+// filter. The result ok is false if the filter cannot be applied, so that requests must fail.
 type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (ok bool)
 
 // part describes how gatefold handles one kind of setting of a rule: a type of filter, or a field such as
@@ -28,27 +28,28 @@ type part struct {
 	read readFilter
 	// onBackends is true if a backendRef can have the filter, too.
 	onBackends bool
-	// inherit merges the settings of the two rules in m, and writes the result into out. At first, out is a copy
+	// inherit merges the settings of the two actions in m, and writes the result into out. At first, out is a copy
 	// of m.below. inherit is nil if rules of child routes do not inherit the setting.
 	inherit func(out *ir.Action, m merge)
-	// shows reports whether the setting of m.second is effective in out, the merged action. It is nil if that
-	// setting always is.
+	// shows reports whether the setting of m.second is effective in out, the merged action. It is nil if the setting
+	// of m.second is always effective.
 	shows func(out *ir.Action, m merge) bool
-	// conflicts reports whether an included child must not have the filter, because its parent's rule has it
-	// (docs/design/routes.md). It is nil if the filter never conflicts.
+	// conflicts reports whether an included child must not have the filter, because the parent's rule has the same
+	// filter (docs/design/routes.md). It is nil if the filter never conflicts.
 	conflicts func(parent *ir.Action) bool
-	// features are the Gateway API features that the part implements. A test case proves each.
+	// features are the Gateway API features that the part implements. A test case proves each feature.
 	features []features.FeatureName
 }
 
-// merge contains the action of a rule (below) and the action of the delegating rule above it. first is the
-// preferred one of these two actions, and second is the other one.
+// merge contains two actions: that of a rule (the field below), and that of the delegating rule above the rule (the
+// field above). The field first is the preferred one of the two actions, and the field second is the other one.
 type merge struct {
 	below, above  *ir.Action
 	first, second *ir.Action
 }
 
-// parts returns a table with one part for each filter type, and for timeouts and retry.
+// parts returns a table with one row (a part) for each filter type that gatefold supports, and for timeouts and
+// retry.
 func parts() []part {
 	return []part{
 		{
@@ -151,9 +152,10 @@ func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
 	return nil
 }
 
-// filters applies a list of filters to a.action. The function served returns the readFilter of a filter type,
-// nil if the type is not supported. ok is false if a filter cannot be applied: the caller then must let
-// requests fail, because a filter is never skipped (Gateway API, HTTPRouteRule.filters).
+// filters applies a list of filters to a.action. The parameter field is the path of the list. The function served
+// returns the readFilter of a filter type, or nil if the type is not supported. The result ok is false if a filter
+// cannot be applied: the caller must then let requests fail, because a filter is never skipped (Gateway API,
+// HTTPRouteRule.filters).
 func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, served func(gwv1.HTTPRouteFilterType) readFilter) (ok bool) {
 	ok = true
 	for i := range list {
@@ -170,7 +172,8 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 	return ok
 }
 
-// unservedFilter reports a filter that gatefold does not support on a rule, or on a backendRef.
+// unservedFilter reports a filter that gatefold does not support on a rule, or on a backendRef. The parameter field
+// is the path of the filter's type, which says where the filter is.
 func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterType) {
 	rule, _, ofBackend := strings.Cut(field, ".backendRefs[")
 	if !ofBackend || onRule(kind) == nil {
@@ -183,19 +186,19 @@ func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterTy
 	a.flat.Unserved(field + ": " + message)
 }
 
-// part records in a.action.Parts that the field of the route sets something of this kind, for example a filter of
-// type CORS (see ir.Part).
+// part records in a.action.Parts that a field of the route sets something of the given kind (see ir.Part). The
+// parameter field is the path of the field, and the parameter kind is for example the filter type CORS.
 func (a *actionBuilder) part(kind, field string) {
 	a.action.Parts = append(a.action.Parts, ir.Part{Kind: kind, Object: a.origin.Key, Field: field})
 }
 
-// requestHeaders sets RequestHeaders from the filter RequestHeaderModifier.
+// requestHeaders sets a.action.RequestHeaders from the filter RequestHeaderModifier.
 func requestHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	a.action.RequestHeaders = headerMods(f.RequestHeaderModifier)
 	return true
 }
 
-// responseHeaders sets ResponseHeaders from the filter ResponseHeaderModifier.
+// responseHeaders sets a.action.ResponseHeaders from the filter ResponseHeaderModifier.
 func responseHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	a.action.ResponseHeaders = headerMods(f.ResponseHeaderModifier)
 	return true
@@ -213,7 +216,7 @@ func headers(list []gwv1.HTTPHeader) []ir.Header {
 	return out
 }
 
-// redirect sets Redirect from the filter RequestRedirect. The default status is 302.
+// redirect sets a.action.Redirect from the filter RequestRedirect. The default status is 302.
 func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	from := f.RequestRedirect
 	to := &ir.Redirect{Status: 302, Scheme: api.Text(from.Scheme)}
@@ -229,11 +232,12 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort returns the port to write into the Location header, or 0 for none. The port is that of the filter,
-// or the well-known port of the filter's scheme, or the listener's port (Gateway API,
-// HTTPRequestRedirectFilter.port). A port that is well-known for the scheme must not be written. The result is
-// then 0. If the redirect keeps the request's host, which may contain a port, hidden is true instead: Envoy must
-// remove that port.
+// redirectPort returns the port of a redirect: that of the filter, or the well-known port of the filter's scheme, or
+// the listener's port (Gateway API, HTTPRequestRedirectFilter.port). The parameter listener is the listener's port. A
+// port that is well-known for the scheme must not be in the Location header:
+//   - If the redirect keeps the request's host, and the listener's port is neither 80 nor 443, the host may contain a
+//     port. The bool is then true: Envoy must remove that port (ir.Redirect.PortLess).
+//   - In all other cases the result port is 0, and Envoy writes no port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
@@ -256,7 +260,7 @@ func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint
 	return port, true
 }
 
-// rewrite sets Rewrite from the filter URLRewrite.
+// rewrite sets a.action.Rewrite from the filter URLRewrite.
 func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	to := &ir.Rewrite{Path: pathChange(f.URLRewrite.Path)}
 	if f.URLRewrite.Hostname != nil {
@@ -266,9 +270,10 @@ func rewrite(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// inheritRewrite merges the URLRewrite of a rule with that of the delegating rule above, and writes the result to
-// out. Hostname and path are merged separately: each comes from the preferred rule (m.first) if that rule sets it,
-// and otherwise from the other rule. If the lower rule redirects, inheritRewrite changes nothing.
+// inheritRewrite merges the URLRewrite of a rule with that of the delegating rule above, and writes the result to the
+// parameter out. Hostname and path are merged separately: each comes from the preferred rule (m.first) if that rule
+// sets it, and from the other rule (m.second) if it does not. If the lower rule (m.below) redirects, inheritRewrite
+// changes nothing.
 func inheritRewrite(out *ir.Action, m merge) {
 	if m.below.Redirect != nil {
 		return
@@ -281,8 +286,8 @@ func inheritRewrite(out *ir.Action, m merge) {
 	out.Rewrite = &ir.Rewrite{Hostname: cmp.Or(first.Hostname, second.Hostname), Path: cmp.Or(first.Path, second.Path)}
 }
 
-// showsRewrite reports whether the merged rewrite (in out) has a hostname or path of the rule that is not
-// preferred (m.second).
+// showsRewrite reports whether the merged rewrite (in the parameter out) has a hostname or path of the rule that is
+// not preferred (m.second).
 func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
@@ -299,8 +304,8 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	return &ir.PathChange{Value: trimSlash(api.Text(p.ReplacePrefixMatch))}
 }
 
-// mirror adds a mirror of requests. A mirror whose backendRef cannot be resolved is left out and reported
-// (Gateway API, HTTPRequestMirrorFilter.backendRef).
+// mirror adds a mirror of requests to a.action.Mirrors. A mirror whose backendRef cannot be resolved is left out and
+// reported (Gateway API, HTTPRequestMirrorFilter.backendRef). Requests pass without it.
 func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	cluster, _ := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
 	if cluster == "" {
@@ -320,8 +325,8 @@ func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// cors sets CORS from the filter CORS. Envoy answers every preflight request. For an origin that is not
-// allowed, the answer has no CORS headers (Gateway API, HTTPCORSFilter.allowOrigins).
+// cors sets a.action.CORS from the filter CORS. Envoy then answers every preflight request. For an origin that is not
+// allowed, the answer has no Access-Control-Allow-Origin (Gateway API, HTTPCORSFilter.allowOrigins).
 func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	to, problems := policy.CORS(field+".cors", f.CORS)
 	for _, p := range problems {
@@ -337,9 +342,9 @@ func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
 	return ref.Group == api.Group && ref.Kind == api.KindTrafficPolicy
 }
 
-// extensionRef accepts a reference to a TrafficPolicy. Package translate adds the policy later, and makes the
-// rule answer an error if the policy is missing. It returns false for any other reference: then the rule
-// answers an error.
+// extensionRef accepts the filter ExtensionRef if it refers to a TrafficPolicy: it then returns true. Package
+// translate adds the policy later, and makes the rule answer an error if the policy is missing. For any other
+// reference, extensionRef returns false, and the rule answers an error.
 func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	if IsTrafficPolicy(f.ExtensionRef) {
 		return true
@@ -348,14 +353,16 @@ func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 	return false
 }
 
-// inheritTimeouts merges the timeouts of a rule with those of the delegating rule above. The request timeout and
-// the backend timeout are merged separately: each comes from the preferred rule (m.first) if that rule sets it.
+// inheritTimeouts merges the timeouts of a rule with those of the delegating rule above, and writes the result to the
+// parameter out. The request timeout and the backend timeout are merged separately: each comes from the preferred
+// rule (m.first) if that rule sets it, and from the other rule (m.second) if it does not.
 func inheritTimeouts(out *ir.Action, m merge) {
 	out.RequestTimeout = cmp.Or(m.first.RequestTimeout, m.second.RequestTimeout)
 	out.BackendTimeout = cmp.Or(m.first.BackendTimeout, m.second.BackendTimeout)
 }
 
-// showsTimeouts reports whether a merged timeout (in out) comes from the rule that is not preferred (m.second).
+// showsTimeouts reports whether a merged timeout (in the parameter out) comes from the rule that is not preferred
+// (m.second).
 func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }

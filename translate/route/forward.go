@@ -41,9 +41,9 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 // weightless is why a rule answers an error if all of its backends have weight 0.
 const weightless = "all backendRefs of the rule have weight 0"
 
-// weighsNothing handles a rule whose backends all have weight 0: it sets Respond.Why of the action, and warns.
-// It does nothing if a backend has a larger weight, or if there is no backend (Gateway API, BackendRef.weight:
-// "If weight is set to 0, no traffic should be forwarded").
+// weighsNothing handles a rule whose backends all have weight 0: it sets a.action.Respond.Why, and warns. It does
+// nothing if a backend has a weight above 0, or if there is no backend (Gateway API, BackendRef.weight: "If weight is
+// set to 0, no traffic should be forwarded"). The parameter at is the field of the rule.
 func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
@@ -63,8 +63,9 @@ const (
 	hintWeight     = "give one backendRef a weight greater than 0"
 )
 
-// target returns the backend of a backendRef, with the filters of the backendRef. The field Cluster of the result
-// is "" if the backendRef cannot be resolved, or if one of its filters is not supported.
+// target returns the backend of a backendRef, with the filters of the backendRef. The parameter field is the path of
+// the backendRef. The result's field Cluster is "" if the backendRef cannot be resolved, or if one of its filters is
+// not supported.
 func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
 	target := ir.Backend{Weight: 1, Field: field}
 	if ref.Weight != nil {
@@ -80,9 +81,10 @@ func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backen
 	return target
 }
 
-// rewriteFor applies the URLRewrite filters of backendRefs. For several backends, Envoy can rewrite the host for
-// each backend, but the path only for the whole rule. So the rewrite of a single backend is added to the rule's.
-// If one of several backends rewrites the path, that backend's share of the requests gets the answer 500.
+// rewriteFor applies the URLRewrite filters of backendRefs. If the rule has only one backend, the backend's rewrite
+// is added to that of the rule, and wins. For several backends, Envoy can rewrite the host for each backend, but the
+// path only for the whole rule. So if one of several backends rewrites the path, that backend's share of the requests
+// gets the answer 500.
 func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	several := len(backends) > 1
 	for i := range backends {
@@ -107,14 +109,14 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 	}
 }
 
-// cluster resolves a reference. It returns the name of the cluster, and the only DNS name of the endpoints (see
-// backend.Resolution). name is "" if the reference cannot be resolved.
+// cluster resolves the reference at a field. It returns the name of the cluster, and the DNS name that all endpoints
+// have (see backend.Resolution). If the reference cannot be resolved, cluster reports why, and name is "".
 func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (name, dnsName string) {
 	return a.resolved(field, a.resolve(ref, false))
 }
 
-// resolved adds the backend of a resolution to a.flat.Backends. If the reference at field could not be
-// resolved, it reports why. It returns the same results as cluster.
+// resolved adds the backend of a resolution to a.flat.Backends. If the reference could not be resolved, it reports
+// why. The parameter field is the path of the reference. The results are those of the method cluster.
 func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)

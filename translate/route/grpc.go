@@ -26,7 +26,7 @@ func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
 	return out
 }
 
-// grpcMatches returns the matches of a rule. A rule without matches gets one match for every call.
+// grpcMatches converts the matches of a rule of a GRPCRoute. For an empty list, it returns one match, for every call.
 func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	out := make([]ir.Match, max(1, len(list)))
 	out[0].Path = grpcPath(nil)
@@ -43,8 +43,8 @@ func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	return out
 }
 
-// grpcPath returns the path of the calls that m selects: a call goes to /SERVICE/METHOD. A service or method
-// that is not set matches any.
+// grpcPath returns the path match for the calls that m selects: a call goes to /SERVICE/METHOD. If the service or the
+// method is not set, every service or method matches. nil selects all calls.
 func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
 	path := ir.Path{Kind: ir.PathPrefix, Value: "/", RPC: ir.RPC{Is: true}}
 	if m == nil {
@@ -67,7 +67,7 @@ func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
 	return path
 }
 
-// pattern returns a regular expression for one path segment. For "" it matches any segment.
+// pattern returns the parameter expression as a group, for one path segment. For "", the result matches any segment.
 func pattern(expression string) string {
 	if expression == "" {
 		return "[^/]+"

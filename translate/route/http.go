@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Resolver resolves a backend reference. calls is true if Envoy itself calls the backend by gRPC, as an
+// Resolver resolves a backend reference. The parameter calls is true if Envoy itself calls the backend by gRPC, as an
 // external service.
 type Resolver func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution
 
@@ -31,16 +31,17 @@ type Flat struct {
 	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all such
 	// references. Its Reason is "" if all references are resolved.
 	Unresolved Unresolved
-	// Unsupported lists the fields that gatefold does not support, in words, each once. Closed are the indexes
-	// of the rules that answer an error because of such a field.
+	// Unsupported lists, in words and each once, the fields of the route that gatefold does not serve as written.
+	// Closed are the indexes of the rules that answer an error instead, for example because a filter cannot be
+	// applied.
 	Unsupported []string
 	Closed      []int
 
 	// Points are the matches at which the route delegates requests to other routes.
 	Points []*Point
-	// Live are the names of the parents' Points below which this route has a rule. Missed are the matches that fit
-	// under no Point. Conflict says why the route could not be included, and is "" if it could (GEP-1058, Binding:
-	// one conflict fails the pair).
+	// Live are the names of the parents' Points below which this route has a rule or a Point. Missed are the matches
+	// that fit under no Point of the parents. Conflict says why the route could not be included, and is "" if it
+	// could (GEP-1058, Binding: one conflict fails the pair).
 	Live     []string
 	Missed   []Miss
 	Conflict string
@@ -69,7 +70,7 @@ type Setting struct {
 	Port uint32
 	// Origin is the object's origin. If it is nil, Flatten computes it.
 	Origin *ir.Origin
-	// Wildcard is the word for all namespaces in a reference by label.
+	// Wildcard is the word for all namespaces in a backendRef that selects routes by label (see AllNamespaces).
 	Wildcard string
 	// Weighted turns on the weights of routes (EP-11466). If Siblings is true too, weights only order the rules
 	// below the same match of a delegating rule.
@@ -142,15 +143,15 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 // codeUnsupported is the code for a valid value that gatefold does not support.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported reports a valid field that gatefold does not support. what names the field's value in the
-// message. The caller must make the rule with this field answer an error.
+// unsupported reports a valid field that gatefold does not support. The parameter what names the field's value in the
+// message. The caller must make the rule or backend with this field answer an error.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers an error until it is taken out")
 	b.flat.Unserved(field + ": " + message)
 }
 
-// Unserved adds a text to Unsupported, unless it is there already.
+// Unserved adds a text to f.Unsupported, unless the list already has the text.
 func (f *Flat) Unserved(what string) {
 	if !slices.Contains(f.Unsupported, what) {
 		f.Unsupported = append(f.Unsupported, what)
@@ -194,7 +195,7 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	}
 }
 
-// Section returns the name as a string, "" for nil.
+// Section returns the name of a rule as a string, and "" for nil.
 func Section(name *gwv1.SectionName) string {
 	if name == nil {
 		return ""
@@ -202,7 +203,8 @@ func Section(name *gwv1.SectionName) string {
 	return string(*name)
 }
 
-// httpMatches returns the matches of a rule. A rule without matches gets one match for every request.
+// httpMatches converts the matches of a rule of an HTTPRoute. For an empty list, it returns one match, for every
+// request.
 func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
 	if len(list) == 0 {
 		list = []gwv1.HTTPRouteMatch{{}}
@@ -245,8 +247,8 @@ func firstOfName(values []ir.ValueMatch) []ir.ValueMatch {
 	return slices.CompactFunc(values, func(a, b ir.ValueMatch) bool { return a.Name == b.Name })
 }
 
-// httpPath converts a path match; the default is the prefix "/". A prefix other than "/" has no slash at its
-// end.
+// httpPath converts a path match. The default is the prefix "/". Slashes at the end of a prefix are removed, except
+// that of "/".
 func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 	path := ir.Path{Kind: ir.PathPrefix, Value: "/"}
 	if p == nil {
@@ -277,8 +279,8 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 // trimSlash removes all slashes at the end of a path.
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action returns the action of a rule. ok is false if a filter cannot be applied: then the action answers an
-// error. The parameter at is the field of the rule, such as spec.rules[0].
+// action returns the action of a rule that does not delegate. The result ok is false if a filter cannot be applied:
+// the action then answers an error. The parameter at is the field of the rule, such as spec.rules[0].
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
@@ -300,8 +302,8 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	return a.action, true
 }
 
-// closed returns the response for a rule that must not serve its requests, because a filter of the rule cannot be
-// applied: 500, or 503 for a GRPCRoute.
+// closed returns the response for a rule that cannot serve its requests, because a filter cannot be applied or no
+// backend can get requests. The response is 500, or 503 for a GRPCRoute.
 func (b *builder) closed() *ir.Respond {
 	return &ir.Respond{Status: ir.Path{RPC: ir.RPC{Is: b.grpc}}.Unresolved()}
 }
@@ -312,8 +314,8 @@ type actionBuilder struct {
 	action ir.Action
 }
 
-// timeouts sets the timeouts and the retry of the action from those of a rule. The schema has validated their
-// values.
+// timeouts sets the timeouts and the retry of a.action from those of a rule. The schema has validated their values.
+// The parameter at is the field of the rule.
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part(ir.PartTimeouts, at+".timeouts")
@@ -329,7 +331,8 @@ func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 // maxAttempts is the largest number of retries that Envoy accepts.
 const maxAttempts = math.MaxUint32
 
-// httpRetry returns the retry settings of r. Attempts is 1, Envoy's default, if r.Attempts is unset.
+// httpRetry converts the retry settings of a rule. If r.Attempts is not set, Attempts is 1, which is Envoy's default.
+// A negative value becomes 0.
 func httpRetry(r *gwv1.HTTPRouteRetry) *ir.Retry {
 	retry := &ir.Retry{Attempts: 1}
 	if r.Attempts != nil {

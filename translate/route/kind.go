@@ -19,7 +19,7 @@ type Kind struct {
 	Protocols []gwv1.ProtocolType
 	// Tables is true if the rules become HTTP routes of Envoy's virtual hosts, and not a stream (ir.Stream).
 	Tables bool
-	// Hosts is true if routes of the kind have hostnames. Other routes serve a whole port.
+	// Hosts is true if routes of the kind can have hostnames. Routes of other kinds serve a whole port.
 	Hosts bool
 	read  func(*manifest.Object) (gwv1.CommonRouteSpec, []gwv1.Hostname)
 }
@@ -37,7 +37,8 @@ func Kinds() []Kind {
 	return all
 }
 
-// kindNamed returns the Kind with a name. ok is false if there is none.
+// kindNamed returns the Kind with the given name, such as "HTTPRoute". ok is false if gatefold does not serve such
+// routes.
 func kindNamed(name string) (kind Kind, ok bool) {
 	kind.Name = name
 	switch name {
@@ -96,7 +97,8 @@ func IsRoute(key manifest.Key) bool {
 	return served
 }
 
-// KindsOf returns the kinds that may attach to a listener of a protocol, in the order of Kinds.
+// KindsOf returns the kinds of route that may attach to a listener of a protocol, in the order of Kinds. It returns
+// nil if there are none.
 func KindsOf(protocol gwv1.ProtocolType) []gwv1.RouteGroupKind {
 	var out []gwv1.RouteGroupKind
 	for _, kind := range Kinds() {
@@ -114,8 +116,8 @@ type Common struct {
 	Key        manifest.Key
 	Generation int64
 	Parents    []gwv1.ParentReference
-	// Hostnames are those of spec.hostnames, in lower case. Hosts is the set of these hosts. It has every host if
-	// there are no hostnames (Gateway API, HTTPRouteSpec.hostnames).
+	// Hostnames are those of spec.hostnames, in lower case. Hosts is the set of these hostnames. If there are no
+	// hostnames, Hosts has every host (Gateway API, HTTPRouteSpec.hostnames).
 	Hostnames []string
 	Hosts     ir.Hosts
 }

@@ -11,11 +11,12 @@ import (
 // Level has the filters, timeouts and retry of one delegating rule. All rules of child routes below the delegating
 // rule inherit these settings.
 type Level struct {
-	Action *ir.Action // without backends; all Points below share the Action
-	// PreferParent is true if this level's values win over those below (EP-10943, the annotation
+	// Action has the settings, without backends. All Points below the rule share it.
+	Action *ir.Action
+	// PreferParent is true if the values of this Level win over those of the rules below (EP-10943, the annotation
 	// inherited-policy-priority).
 	PreferParent bool
-	// Closed is true if the rule cannot be served as written. Then every rule below it answers 500.
+	// Closed is true if a filter of the delegating rule cannot be applied. Then every rule below answers 500.
 	Closed bool
 }
 
@@ -27,10 +28,12 @@ func prefersParent(object *manifest.Object) bool {
 }
 
 // underLevels merges a rule's action with the settings of the delegating rules above the rule, from the nearest to
-// the root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). The list levels begins with the
-// root's. If both sides set a field, the delegating rule wins if its PreferParent is true, and the lower rule
-// otherwise. Header changes of the winning side run last, and mirrors of both sides are kept. If a Level is
-// Closed, the result answers 500.
+// the root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). The parameter levels has these
+// settings, beginning with those of the root.
+//
+// If a delegating rule and the rule below both set a field, the delegating rule wins if its PreferParent is true, and
+// the lower rule if it is false. Of header changes, all are kept, and those of the winner run last. Mirrors of both
+// rules are kept. If a Level is Closed, the result answers 500.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {

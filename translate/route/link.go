@@ -32,8 +32,8 @@ const (
 	Included              // the child named the parent (GEP-1058)
 )
 
-// AllNamespaces is the default of Setting.Wildcard. A backendRef that selects routes by label uses this word as
-// its namespace to select the routes of all namespaces.
+// AllNamespaces is the default of Setting.Wildcard. To select routes by label in all namespaces, a backendRef has
+// this word as its namespace.
 const AllNamespaces = "all"
 
 // Link connects a child route to one match of a delegating rule (the Point). The child's rules serve the requests
@@ -49,31 +49,33 @@ type Link struct {
 }
 
 // Point is one match of a rule that delegates: requests that match go to child routes. If several chains of parent
-// routes lead to the rule, the match has one Point for each chain.
+// routes lead to the rule, there is one Point for each chain.
 type Point struct {
-	// Name is unique among the rules and Points of a virtual host. It is the name that the rule would have if it
-	// did not delegate. Rule and Match are the indexes in the route, and RuleName is rules[].name.
+	// Name is unique among the rules and Points of a virtual host. It is the name of the Point's guard (Rest). Rule
+	// and Match are the indexes in the route, and RuleName is rules[].name.
 	Name        string
 	Rule, Match int
 	RuleName    string
-	// Matcher is the match of all requests that reach the Point, combined from the root down to this rule.
+	// Matcher is the condition of all requests that reach the Point, combined from the root down to this match.
 	Matcher ir.Match
 	Chain   []ir.Hop // from the root; ends with this rule; all rules below the Point share it
 	Root    *ir.Origin
-	// Levels are the settings of the delegating rules, the root's first.
+	// Levels are the settings of the delegating rules from the root down to this rule, the root's first.
 	Levels []Level
-	// Selectors select the routes that the rule names. Allowed says which routes that name the rule are admitted;
-	// nil admits none.
+	// Selectors select the child routes that the rule names. Allowed says which of the routes that name the rule are
+	// admitted as children; nil admits none.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
-	// Rest is the guard of the Point (ir.Rule.Guard): the rule for requests that no child matches. It sends them
-	// to the rule's backends, or answers 500.
+	// Rest is the guard of the Point (ir.Rule.Guard): the rule for requests that no child matches. It sends these
+	// requests to the backends of the delegating rule, or answers an error.
 	Rest *ir.Rule
-	// Guarded is true if Rest is always served, also if children have rules below the Point.
+	// Guarded is true if the delegating rule has backendRefs to backends. Rest is then served even if children have
+	// rules below the Point.
 	Guarded bool
 }
 
-// Selector selects child routes: one route, those of a namespace, or those with a label.
+// Selector is a backendRef of a delegating rule that selects child routes: one route, those of a namespace, or those
+// with a label.
 type Selector struct {
 	Form SelectorForm
 	// Namespace is the namespace of the children. It is "" for all namespaces, which only ByLabel can select.
@@ -102,8 +104,8 @@ type ParentRoute struct {
 	Index   int    // the index in parentRefs
 }
 
-// parentRoutes returns the parentRefs that name HTTPRoutes. A parentRef must set the kind (GEP-1058, 3.1). The
-// default namespace is the child's.
+// parentRoutes returns the parentRefs of an HTTPRoute that name HTTPRoutes. Such a parentRef must set the kind
+// (GEP-1058, 3.1). The parameter key is the key of the route. The default namespace of a parentRef is the route's.
 func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	var out []ParentRoute
 	for i, ref := range route.Spec.ParentRefs {
@@ -122,8 +124,8 @@ func parentRoutes(key manifest.Key, route *api.HTTPRoute) []ParentRoute {
 	return out
 }
 
-// ToRoute reports whether ref, a parentRef of child, names a parent route. It returns false unless both are
-// HTTPRoutes: delegation (EP-10943) has only HTTPRoutes, and GEP-1058 requires the same kind.
+// ToRoute reports whether a parentRef of a route (the parameter child) names a parent route. It returns false unless
+// child and parent are HTTPRoutes: delegation (EP-10943) has only HTTPRoutes, and GEP-1058 requires the same kind.
 func ToRoute(child manifest.Key, ref gwv1.ParentReference) bool {
 	return child.Kind == "HTTPRoute" && (ref.Group == nil || *ref.Group == gwv1.GroupName) && ref.Kind != nil && *ref.Kind == "HTTPRoute"
 }
@@ -140,10 +142,11 @@ type Linked struct {
 	Links []Link
 	// Points are the names of all Points that select or admit the candidate, with or without a Link.
 	Points []string
-	// Rejections are the reasons why rules of the parent have no Link. There is at least one if there is no Link,
-	// and either a rule selects the candidate or the candidate names the parent.
+	// Rejections are the reasons why rules of the parent have no Link to the candidate. If a rule selects the
+	// candidate, or the candidate names the parent, there is at least one Link or one rejection.
 	Rejections []BindingRejection
-	// Named is true if a rule of the parent names the candidate itself, and not only its namespace or label.
+	// Named is true if a rule of the parent selects the candidate by its name, and not only by its namespace or
+	// label.
 	Named bool
 }
 
@@ -154,13 +157,13 @@ type BindingRejection struct {
 	Message, Hint string
 	// Field is the child's field to fix. It is "" for the parentRef, or if the parent must be fixed.
 	Field string
-	// Unfit is true if no match of the child is below the parent's match. That is no mistake if another chain of
+	// Unfit is true if no match of the child is below the parent's match. This is no mistake if another chain of
 	// parents leads to the child.
 	Unfit bool
-	// Reported is true if the Problems of the route already contain the mistake.
+	// Reported is true if the problems of the child (Flat.Problems) already contain the mistake.
 	Reported bool
-	// Section is the name of the parent's rule, and Rule is its path. Both are "" if the rejection is about the
-	// whole parent.
+	// Section is the name of the parent's rule, or the sectionName of a rejected parentRef. Rule is the path of the
+	// rule. Section and Rule are "" if the rejection is about the whole parent.
 	Section, Rule string
 }
 
@@ -172,8 +175,8 @@ func (r BindingRejection) String() string {
 	return "not under " + r.Rule + " of the parent: " + r.Message
 }
 
-// Concerns reports whether the rejection is about the parent's rule with the name section. The result is true for
-// every rule if the whole parent rejects the child. If section is "", the result is always true.
+// Concerns reports whether the rejection is about the parent's rule with the given name (the parameter section). If
+// section is "", or if the whole parent rejects the child, the result is true.
 func (r BindingRejection) Concerns(section string) bool {
 	return section == "" || r.Section == section || r.Section == "" && r.Rule == ""
 }
@@ -197,7 +200,9 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 		if selected || admitted {
 			out.Points = append(out.Points, point.Name)
 		}
-		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool { return s.Form == ByName && s.Namespace == child.Key.Namespace && s.Value == child.Key.Name })
+		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool {
+			return s.Form == ByName && s.Namespace == child.Key.Namespace && s.Value == child.Key.Name
+		})
 		switch {
 		case selected && !consents:
 			out.reject(point, BindingRejection{Reason: ReasonNotAllowedByParent,
@@ -233,7 +238,7 @@ func (l *Linked) reject(point *Point, why BindingRejection) {
 	}
 }
 
-// unmet adds a rejection for each parentRef in refs that has led neither to a Link nor to a rejection. The
+// unmet adds a rejection for each parentRef in the parameter refs for which l has neither a Link nor a rejection. The
 // parameter refs has the parentRefs of the child that name the parent.
 func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute, child *manifest.Object) {
 	for _, ref := range refs {
@@ -252,8 +257,8 @@ func NotAllowed(parent manifest.Key) BindingRejection {
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted returns the rejection of a parentRef that no rule admits. The message names the rules with
-// allowedRoutes.
+// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. If the
+// parent has rules with allowedRoutes, the message names these rules.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
@@ -294,15 +299,15 @@ func (p *Point) At() string {
 	return fmt.Sprintf("spec.rules[%d] (%s)", p.Rule, p.RuleName)
 }
 
-// namedBy reports whether one of the parentRefs names the Point's rule by its sectionName, or names all rules by
-// having no sectionName.
+// namedBy reports whether one of the parentRefs names the Point's rule. A parentRef without a sectionName names all
+// rules.
 func (p *Point) namedBy(refs []ParentRoute) bool {
 	return slices.ContainsFunc(refs, func(r ParentRoute) bool { return r.Section == "" || r.Section == p.RuleName })
 }
 
 // Sections returns the names (rules[].name) of the parent's rules that delegate to the candidate, sorted and
-// unique. The parameter live has the names of the Points, which are matches of delegating rules, that count. Links
-// at other Points are ignored.
+// unique. A rule without a name counts as "". The parameter live has the names of Points (matches of delegating
+// rules). Links to other Points are ignored.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {
@@ -314,8 +319,8 @@ func (l Linked) Sections(live map[string]bool) []string {
 	return slices.Compact(out)
 }
 
-// selects returns the first Selector of the delegating rule (a backendRef that selects routes) that selects the
-// child. ok is false if no Selector does.
+// selects returns the first of the delegating rule's Selectors that selects the child. The result ok is false if none
+// of them does.
 func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	value, labelled := child.Value.GetLabels()[DelegationLabel]
 	i := slices.IndexFunc(p.Selectors, func(s Selector) bool {
@@ -336,7 +341,8 @@ func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 
 // admits reports whether the allowedRoutes of the Point's rule admit the child (GEP-1058, Summary of Changes 2
 // and 4). The parameter refs has the child's parentRefs that name the parent. One of them must name the rule,
-// or all rules. The parameter namespace is the parent's, and set has the labels of the child's namespace.
+// or all rules. The parameter namespace is the parent's namespace. The parameter set has the labels of the child's
+// namespace.
 func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
 	if p.Allowed == nil || !p.namedBy(refs) {
 		return false
@@ -349,8 +355,9 @@ func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace str
 	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, set)
 }
 
-// admitsNamespace reports whether allowedRoutes.namespaces (from) admit a child. child and parent are the
-// namespaces of the two routes, and set has the labels of the child's namespace. The default is Same.
+// admitsNamespace reports whether allowedRoutes.namespaces (the parameter from) admit a child. The parameters child
+// and parent are the namespaces of the two routes. The parameter set has the labels of the child's namespace. Without
+// a setting, the two namespaces must be the same.
 func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[string]string) bool {
 	if from == nil || from.From == nil {
 		return child == parent
@@ -367,8 +374,8 @@ func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[s
 	return false
 }
 
-// inherits reports whether the route's annotation enables matcher inheritance. It accepts the same values as
-// kgateway.
+// inherits reports whether the route's annotation inherit-parent-matcher enables matcher inheritance (EP-10943). It
+// accepts the same values as kgateway.
 func inherits(route *api.HTTPRoute) bool {
 	return slices.Contains([]string{"true", "yes", "enabled"}, strings.ToLower(route.Annotations[inheritMatcher]))
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// checkHTTPHeaders warns of header matches of the i-th rule that no request can meet.
+// checkHTTPHeaders warns of header matches that no request can meet (see checkHeader). The parameter matches has the
+// matches of the rule with index i of an HTTPRoute.
 func (b *builder) checkHTTPHeaders(i int, matches []gwv1.HTTPRouteMatch) {
 	for j := range matches {
 		for k := range matches[j].Headers {
@@ -18,7 +19,8 @@ func (b *builder) checkHTTPHeaders(i int, matches []gwv1.HTTPRouteMatch) {
 	}
 }
 
-// checkGRPCHeaders warns of header matches of the i-th rule of a GRPCRoute that no request can meet.
+// checkGRPCHeaders warns of header matches that no request can meet (see checkHeader). The parameter matches has the
+// matches of the rule with index i of a GRPCRoute.
 func (b *builder) checkGRPCHeaders(i int, matches []gwv1.GRPCRouteMatch) {
 	for j := range matches {
 		for k := range matches[j].Headers {
@@ -28,7 +30,8 @@ func (b *builder) checkGRPCHeaders(i int, matches []gwv1.GRPCRouteMatch) {
 }
 
 // checkHeader warns of a header name with an underscore: Envoy removes such headers before it looks for a route
-// (xds.Listener sets headers_with_underscores_action). rule, match and header are indexes.
+// (xds.Listener sets headers_with_underscores_action). The parameters rule, match and header are indexes in the
+// route. The parameter name is the name of the header.
 func (b *builder) checkHeader(rule, match, header int, name string) {
 	if !strings.Contains(name, "_") {
 		return

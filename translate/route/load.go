@@ -17,17 +17,18 @@ const (
 	bytesPerUnit = 512
 	// bytesPerItem is the extra cost, in bytes, of each item of a list. In Envoy each item is an object.
 	bytesPerItem = 64
-	// unitsPerRegex is the fixed cost of a regular expression, in plain routes. Each instructionsPerUnit
-	// instructions of the expression cost as much as one more plain route. Envoy compiles the expressions of all
-	// routes whenever their RouteConfiguration changes (docs/scale.md#limits).
+	// unitsPerRegex is the fixed cost of a regular expression. The unit is the cost of one plain route. In addition,
+	// a number of instructionsPerUnit instructions of the expression cost one unit. Envoy compiles the expressions of
+	// all routes whenever their RouteConfiguration changes (docs/scale.md#limits).
 	unitsPerRegex       = 3
 	instructionsPerUnit = 32
-	// unitsPerAuth is the fixed cost of a filter ExternalAuth in plain routes. textsPerAuth is how often its texts
-	// are sent to Envoy. Envoy builds these filters for all routes whenever their RouteConfiguration changes.
+	// unitsPerAuth is the fixed cost of a filter ExternalAuth, in plain routes. textsPerAuth is how often the texts
+	// of the filter are sent to Envoy. Envoy builds these filters for all routes whenever their RouteConfiguration
+	// changes.
 	unitsPerAuth = 8
 	textsPerAuth = 4
-	// mostInstructions limits the instructions that are counted for one expression, so that sums do not overflow.
-	// An expression that is sent to Envoy has fewer.
+	// mostInstructions limits the instructions that are counted for one regular expression, so that sums do not
+	// overflow. An expression that is sent to Envoy has fewer instructions.
 	mostInstructions = 1 << 14
 )
 
@@ -49,9 +50,10 @@ func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
 // Load is the size and cost of a route in one RouteConfiguration of Envoy. The unit of Written and Made is the
 // cost of one plain Envoy route.
 type Load struct {
+	// Matches is the number of matches of all rules. A rule without matches counts as one match.
 	Matches int
-	// Written is the cost of the route as the user writes it: each match, and the settings of each rule once. Made
-	// is the cost of the routes in Envoy: the settings of a rule and its policies are repeated for each match.
+	// Written is the cost of the route as the user writes it: each match once, and the settings of each rule once.
+	// Made is the cost of the routes in Envoy: the settings and policies of a rule are repeated for each match.
 	Written, Made int
 }
 
@@ -100,7 +102,7 @@ func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	return out
 }
 
-// matchBurden returns the Burden of a match.
+// matchBurden returns the Burden of a match, without its method and hosts.
 func matchBurden(match *ir.Match) Burden {
 	out := Burden{Bytes: len(match.Path.Value)}
 	if match.Path.Kind == ir.PathRegex || match.Path.Kind == ir.PathPostfix {
@@ -129,7 +131,7 @@ func RuleCost(rule *ir.Rule, encoded int) int {
 // ExtrasBurden returns what policies add to the route of each match.
 func ExtrasBurden(extras *ir.Extras) Burden { return burdenOf(reflect.ValueOf(extras)) }
 
-// burdenOf returns the Burden of the texts, list items and regular expressions in a value.
+// burdenOf returns the Burden of all texts, list items, map entries and regular expressions in a value.
 func burdenOf(v reflect.Value) (out Burden) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -160,7 +162,8 @@ func burdenOf(v reflect.Value) (out Burden) {
 	return out
 }
 
-// regexUnits returns the cost of a regular expression in Envoy. The unit is the cost of one plain Envoy route.
+// regexUnits returns the cost of a regular expression in Envoy. The unit is the cost of one plain Envoy route. An
+// invalid expression has only the fixed cost.
 func regexUnits(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -169,7 +172,8 @@ func regexUnits(pattern string) int {
 	return unitsPerRegex + instructions(parsed)/instructionsPerUnit
 }
 
-// instructions returns the approximate number of instructions of an expression, at most mostInstructions.
+// instructions returns the approximate number of instructions of a regular expression after compilation, at most
+// mostInstructions.
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/2 // a character class has one instruction for each range
 	for _, sub := range re.Sub {

@@ -16,7 +16,8 @@ import (
 //   - the weight (EP-11466)
 //   - the Gateway API's precedence (HTTPRouteRule.matches): kind and length of the path, method, number of
 //     headers, number of query parameters
-//   - rules for some hosts only come first, and guards come last
+//   - a rule for some hosts only (ir.Match.Hosts) comes before a rule for all hosts
+//   - a guard comes after a rule that is not a guard
 //   - age and name of the root, then age and name of the route of the rule
 //   - the chain of delegating rules, and the position in the route (docs/design/routes.md)
 //
@@ -31,8 +32,9 @@ func Compare(a, b *ir.Rule) int {
 }
 
 // parting returns what decides the order of the rules a and b. The result x is a block that contains a (see
-// ir.Rule.Blocks), or a itself, and y is the same for b. parting returns the outermost blocks that differ, and a
-// rule itself if it has no further block.
+// ir.Rule.Blocks), or a itself. The result y is a block that contains b, or b itself. The blocks are the outermost
+// ones that differ. If one of the rules has no further block before they differ, the result for that rule is the rule
+// itself.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
 		x, y = step(a, i), step(b, i)
@@ -42,7 +44,8 @@ func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	}
 }
 
-// compareSteps compares two rules or blocks by the first criterion that differs.
+// compareSteps compares two rules or blocks by the first of the criteria in which they differ. The result is negative
+// if x comes first, and 0 if they differ in none.
 func compareSteps(x, y *ir.Rule) int {
 	order := criteria(x, y)
 	return cmp.Or(order[:]...)
@@ -75,8 +78,8 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule is the guard of a block: the rule that serves requests of a delegating match
-// which no child matches. A guard is the last rule of its block.
+// endsBlock reports whether a rule is the guard of a block: the rule for the requests of a delegating match that no
+// child matches. A guard is the last rule of its block.
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the chains of delegating rules that lead from one root to the rules a and b, level by
@@ -111,9 +114,11 @@ func compareHops(a, b ir.Hop) int {
 	)
 }
 
-// comparePaths orders exact paths first, then regular expressions, then prefixes. Longer exact paths and
-// prefixes come first; all regular expressions are equal. Paths of GRPCRoutes come before all other paths,
-// ordered by the length of the service, then of the method (Gateway API, GRPCRouteRule.matches).
+// comparePaths compares two paths by these criteria, in this order:
+//   - Paths of GRPCRoutes come before all other paths. Of two such paths, the longer service comes first, then the
+//     longer method (Gateway API, GRPCRouteRule.matches).
+//   - Exact paths come first, then regular expressions, then prefixes.
+//   - Of two exact paths or prefixes, the longer one comes first. All regular expressions are equal.
 func comparePaths(a, b ir.Path) int {
 	if order := compareRPCs(a.RPC, b.RPC); order != 0 {
 		return order
@@ -124,14 +129,14 @@ func comparePaths(a, b ir.Path) int {
 	return cmp.Compare(len(b.Value), len(a.Value))
 }
 
-// compareRPCs compares the paths of GRPCRoutes: see comparePaths.
+// compareRPCs compares by the first criterion of comparePaths. It returns 0 if neither path is of a GRPCRoute.
 func compareRPCs(a, b ir.RPC) int {
 	return cmp.Or(ir.TrueFirst(a.Is, b.Is), cmp.Compare(len(b.Service), len(a.Service)), cmp.Compare(len(b.Method), len(a.Method)))
 }
 
 // CompareOrigins compares two origins by the conflict resolution order. Under path policies, objects of cluster
-// paths come first. Then come objects with a creationTimestamp, the older first, then the others. Equal objects
-// are ordered by namespace and name.
+// paths come before all others. Then objects with a creationTimestamp come first, the older before the newer. Objects
+// that are still equal are ordered by namespace and name, and then by kind.
 func CompareOrigins(a, b *ir.Origin) int {
 	return cmp.Or(
 		ir.TrueFirst(!a.Outside, !b.Outside),

@@ -12,9 +12,9 @@ import (
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
-// place is one match of a rule at one position in the delegation tree: directly below the Gateway (link is nil),
-// or below a match of a parent's rule (link). The field matcher is the match of the rule, combined with the
-// parent's match.
+// place is one match of a rule at one position in the delegation tree. The field link leads to the match of a
+// parent's rule above. It is nil directly below the Gateway. The fields rule and match are indexes in the route, and
+// section is the name of the rule. The field matcher is the match of the rule, combined with the parent's match.
 type place struct {
 	rule, match int
 	section     string
@@ -22,9 +22,9 @@ type place struct {
 	link        *Link
 }
 
-// places returns the positions in the delegation tree at which the rule with index i serves: each match of the
-// rule below the Gateway, or below each parent's match that it can be combined with. A match that fits below no
-// parent's match is added to b.flat.Missed.
+// places returns the positions in the delegation tree at which the rule with index i serves. For a root, there is one
+// for each match of the rule. For a child, there is one for each match of the rule under each parent's match with
+// which it can be combined. A match that can be combined with no parent's match is added to b.flat.Missed.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {
@@ -37,8 +37,9 @@ func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []p
 	return out
 }
 
-// appendRoot appends a position directly below the Gateway. If the path has the type PathPostfix, which only a
-// child route can have, appendRoot appends nothing. It then reports the path if the route is served on a port.
+// appendRoot appends the position of a match directly below the Gateway (the parameter own) to the list out. If the
+// path has the type PathPostfix, which only a child route can have, appendRoot appends nothing. It then reports the
+// path if the route is served on a port (b.port is not 0).
 func (b *builder) appendRoot(out []place, own place) []place {
 	if own.matcher.Path.Kind != ir.PathPostfix {
 		return append(out, own)
@@ -50,9 +51,10 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-// appendLinked appends a position for each link (parent's match) under which a match of the rule fits. For each,
-// it records the parent's match in b.flat.Live, and warns of values that have no effect. If there are links but
-// the match fits under none, it is added to b.flat.Missed.
+// appendLinked appends the positions of a match (the parameter own) to the list out: one for each link to a parent's
+// match with which it can be combined. For each position, appendLinked records the parent's match in b.flat.Live, and
+// warns of values that have no effect. If there are links, but the match can be combined with no parent's match, it
+// is added to b.flat.Missed.
 func (b *builder) appendLinked(out []place, own place) []place {
 	var missed []string
 	placed := len(out)
@@ -78,8 +80,8 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	return out
 }
 
-// placeUnder records in b.flat.Live that the route has a rule below a parent's match (point). It does nothing if
-// that is recorded already.
+// placeUnder records in b.flat.Live that the route has a rule or Point below a parent's match (the parameter point).
+// It does nothing if that is recorded already.
 func (b *builder) placeUnder(point *Point) {
 	if b.live[point.Name] {
 		return
@@ -91,8 +93,9 @@ func (b *builder) placeUnder(point *Point) {
 	b.flat.Live = append(b.flat.Live, point.Name)
 }
 
-// overruled warns if a child that inherits the parent's match (Link.Inherit) has a method, header or query
-// parameter with another value than the parent. The child's value has no effect then.
+// overruled warns if a child that inherits the parent's match (Link.Inherit) has another value than the parent for
+// the method, or for a header or query parameter of the same name. The child's value then has no effect. The
+// parameter own has the match of the child, before it is combined.
 func (b *builder) overruled(own place, link *Link) {
 	if link.Mode == Included || !link.Inherit {
 		return
@@ -113,9 +116,10 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above, because requests
-// are then not checked as the parent route demands. The parameter link leads to the parent; it is nil for a root.
-// The parameter own is the action of the rule.
+// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above, because requests are
+// then not checked as the parent route demands. There is no warning if one of these delegating rules has
+// PreferParent. The parameter link leads to the parent; it is nil for a root. The parameter own is the action of the
+// rule.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -136,8 +140,8 @@ func (b *builder) loosens(link *Link, own *ir.Action) {
 	}
 }
 
-// newRule returns the ir.Rule for one match of a rule at one position in the delegation tree (p). It merges the
-// action with the settings of the delegating rules above (see underLevels).
+// newRule returns the ir.Rule for one match of a rule at one position in the delegation tree (the parameter p). It
+// merges the action of the rule with the settings of the delegating rules above (see underLevels).
 func (b *builder) newRule(p place, action ir.Action) *ir.Rule {
 	rule := &ir.Rule{
 		Match: p.matcher, Source: b.origin, Root: b.origin, Section: p.section, Position: []int{p.rule, p.match},
@@ -174,8 +178,9 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 // toRoutes reports whether a backendRef selects routes. A GRPCRoute does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
-// delegate translates the delegating rule with index i: it adds a Point to b.flat for each position of each match.
-// ok is false if the rule has a setting that cannot be served. Then all rules of child routes below answer 500.
+// delegate translates the delegating rule with index i: it adds a Point to b.flat.Points for each position of each
+// match (see places). The result ok is false if a filter of the rule cannot be applied. Then all rules of child
+// routes below answer 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
@@ -217,8 +222,8 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 }
 
 // rest returns the action for requests that match a delegating rule but no child. The action sends them to the
-// rule's backends, or answers 500 if there are none or level is Closed. guarded is true if the rule has
-// backendRefs to backends, even if they cannot be resolved
+// rule's backends. It answers 500 if no backend can get requests, or if the parameter level is Closed. The bool is
+// true if the rule has backendRefs to backends, even if they cannot be resolved
 // (docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
@@ -230,8 +235,8 @@ func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action 
 	return a.action, true
 }
 
-// selectors returns the Selectors of a rule's backendRefs (docs/design/kgateway.md#how-a-child-is-chosen). It
-// also warns of fields of these backendRefs that have no effect.
+// selectors returns the Selectors of a rule: one for each backendRef that selects routes
+// (docs/design/kgateway.md#how-a-child-is-chosen). It also warns of fields of these backendRefs that have no effect.
 func (b *builder) selectors(at string, rule *api.HTTPRouteRule) []Selector {
 	var out []Selector
 	for i, ref := range rule.BackendRefs {

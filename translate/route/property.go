@@ -10,15 +10,17 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Property is a criterion by which a parent route selects child routes: a name, a namespace, a label or a
-// parentRef. Form says which (see SelectorForm).
+// Property is a criterion by which a parent route selects child routes: a name, a namespace, a label or a parentRef.
+// The field Form says which (see SelectorForm). Namespace and Value are those of a Selector. For a parentRef, they
+// are the namespace and name of the parent; with ByParentIn, Value is the name and the namespace of the children,
+// with a slash between them.
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string
 }
 
-// Spans reports whether routes of several namespaces can have the property: a parentRef, or a label without a
-// namespace.
+// Spans reports whether routes of several namespaces can have the property. That is so for the forms ByParent, and
+// ByLabel without a namespace.
 func (p Property) Spans() bool { return p.Form == ByParent || p.Form == ByLabel && p.Namespace == "" }
 
 // In returns the property p, limited to routes in the given namespace. If p is already limited to one namespace
@@ -48,9 +50,9 @@ func toRoutes(ref gwv1.HTTPBackendRef) bool {
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"
 }
 
-// Wanted returns the property by which a backendRef of an HTTPRoute selects child routes. ok is false if the
-// backendRef names a backend and no routes. The parameter namespace applies if the backendRef has no namespace.
-// The parameter wildcard is the word that a reference by label uses for all namespaces.
+// Wanted returns the property by which a backendRef of an HTTPRoute selects child routes. The result ok is false if
+// the backendRef is to a backend. The parameter namespace applies if the backendRef has no namespace. The parameter
+// wildcard is the word that a reference by label uses for all namespaces.
 func Wanted(ref gwv1.HTTPBackendRef, namespace, wildcard string) (p Property, ok bool) {
 	if !toRoutes(ref) {
 		return p, false

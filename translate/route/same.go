@@ -9,16 +9,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// SameRequests reports whether two rules match the same requests of a host: path, method, headers and query
-// parameters are equal.
+// SameRequests reports whether two rules have equal conditions for path, method, headers and query parameters. It
+// does not compare the hosts (ir.Match.Hosts).
 func SameRequests(a, b *ir.Rule) bool {
 	x, y := &a.Match, &b.Match
 	return x.Path == y.Path && x.Within == y.Within && x.Method == y.Method &&
 		slices.Equal(x.Headers, y.Headers) && slices.Equal(x.Query, y.Query)
 }
 
-// SumOfRequests returns a hash of a rule's match. Rules for which SameRequests is true have equal hashes. The seed
-// is secret, so that users cannot write different rules with equal hashes.
+// SumOfRequests returns a hash of a rule's match, without its hosts. Rules for which SameRequests is true have equal
+// hashes. The seed is secret, so that users cannot write different rules with equal hashes.
 func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	m := &rule.Match
 	var hash maphash.Hash
@@ -45,16 +45,16 @@ func SumOfRequests(seed maphash.Seed, rule *ir.Rule) uint64 {
 	return hash.Sum64()
 }
 
-// IsBelow reports whether a rule belongs to a child route below a delegating match. The parameter guard is the
-// rule for requests to that match which no child matches (ir.Rule.Guard). IsBelow returns false if guard is an
-// ordinary rule.
+// IsBelow reports whether a rule belongs to a child route below a delegating match. The parameter guard is the guard
+// of that match: the rule for the requests that no child matches (ir.Rule.Guard). IsBelow returns false if guard is
+// an ordinary rule.
 func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting compares the ways from the root route to the rules a and b: their chains of delegating rules, and at the
-// end the rule itself. It returns the first step at which the ways differ in route, rule or match: x of the way to
-// a, and y of the way to b. If one way ends before they differ, x and y are the steps at its end.
+// Parting compares the ways from the root route to the rules a and b. A way is a chain of delegating rules, followed
+// by the rule itself. Parting returns the first steps that differ in route, rule or match: x of the way to a, and y
+// of the way to b. If the ways do not differ before one of them ends, x and y are the steps at its end.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

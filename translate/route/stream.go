@@ -19,7 +19,8 @@ type StreamFlat struct {
 	// traffic, this is one backend, which combines all backendRefs.
 	Backends []*backend.Key
 	Problems []manifest.Problem
-	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all of them.
+	// Unresolved has the reason of the first reference that cannot be resolved, and a message about all such
+	// references.
 	Unresolved Unresolved
 }
 

@@ -21,9 +21,9 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns the beginning of the text of Why. The text names the match and route of first or second if
-// that is a block (the rules below one delegating match, see Compare). firstIs and secondIs say which of the two
-// are blocks. If neither is a block, the text is "".
+// whyBlocks returns the beginning of the text of Why. The parameters first and second are what decides (see parting).
+// The parameters firstIs and secondIs say which of these two are blocks (the rules below one delegating match, see
+// Compare). The text names the match and route of each block. If neither is a block, the text is "".
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:
@@ -60,7 +60,7 @@ func reasons(winner, loser *ir.Rule) [11]string {
 	}
 }
 
-// whyPath returns, in words, why one path comes before another.
+// whyPath returns, as text, why the path of the winner comes before that of the loser (see comparePaths).
 func whyPath(winner, loser ir.Path) string {
 	if w, l := winner.RPC, loser.RPC; compareRPCs(w, l) != 0 {
 		return fmt.Sprintf("the longer service wins, then the longer method (%q %q, not %q %q)", w.Service, w.Method, l.Service, l.Method)
@@ -72,7 +72,8 @@ func whyPath(winner, loser ir.Path) string {
 	return fmt.Sprintf("a longer path wins (%s, not %s)", winner.Value, loser.Value)
 }
 
-// whyPlace returns, in words, why one of two rules with equal matches and routes comes first.
+// whyPlace returns, as text, why the winner comes first if the two rules have equal matches, roots and routes (see
+// comparePlaces).
 func whyPlace(winner, loser *ir.Rule) string {
 	if slices.Equal(winner.Chain, loser.Chain) {
 		return "the first one in the route wins"
@@ -80,7 +81,7 @@ func whyPlace(winner, loser *ir.Rule) string {
 	return "its way through the parents comes first"
 }
 
-// whyOrigin returns, in words, why winner comes first in the conflict resolution order (docs/design/inputs.md).
+// whyOrigin returns, as text, why the winner comes first in the conflict resolution order (docs/design/inputs.md).
 func whyOrigin(winner, loser *ir.Origin) string {
 	switch {
 	case winner.Outside != loser.Outside:

@@ -8,8 +8,8 @@ import (
 // Named is how many items a message lists at most.
 const Named = 5
 
-// Several returns the items of a message as text. After the first Named items it only returns how many are left
-// out.
+// Several returns the items of a message as text. If there are more items than Named, the text has only the first
+// ones, and says how many are left out.
 func Several[T any](items []T) string {
 	var out []string
 	for _, item := range items[:min(len(items), Named)] {

@@ -42,9 +42,10 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 	return programmed(gwv1.ListenerSetConditionProgrammed, set.Generation, bad.Reason, bad.Message)
 }
 
-// setRejection returns why nothing of a ListenerSet is served (bad). If at least one listener is served, bad is
-// zero, and but is a message with the names of the listeners that are not served. If all listeners are served,
-// but is "". The parameter in has the set's listeners at the Gateway, nil without a Gateway.
+// setRejection returns why nothing of a ListenerSet is served (the result bad). If at least one listener is
+// served, bad is zero, and the result but is a message with the names of the listeners that are not served. If
+// all listeners are served, the message is "". The parameter in has the set's listeners at the Gateway, nil
+// without a Gateway.
 func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
 	switch {
 	case !set.Accepted.Good():

@@ -43,7 +43,7 @@ func accessLogs(form ir.AccessLog) []*accesslogv3.AccessLog {
 }
 
 // streamLogFields returns the members of a JSON line for a connection that has ended, or for a session of
-// datagrams. route is the name of the route.
+// datagrams. The parameter route is the name of the route, or "-".
 func streamLogFields(route string) map[string]string {
 	return map[string]string{
 		"route":            route,
@@ -60,12 +60,13 @@ func streamLogFields(route string) map[string]string {
 	}
 }
 
-// textStreamLog is the beginning of the format of a text line for a connection or session.
+// textStreamLog is the beginning of the format of a text line for a connection or session. The names of the route
+// and the cluster follow (see streamLogs).
 const textStreamLog = "%START_TIME% %DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %REQUESTED_SERVER_NAME% %RESPONSE_FLAGS% %DURATION%ms " +
 	"%BYTES_RECEIVED% %BYTES_SENT% "
 
-// streamLogs returns access logs with a line for each connection or session of an ir.Stream. The line has the
-// name of the route, or "-". streamLogs returns nil if form is ir.LogOff.
+// streamLogs returns the access log with a line for each connection or session of an ir.Stream. The line has the
+// name of the route, or "-" if the Stream has no route. streamLogs returns nil if form is ir.LogOff.
 func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	route := "-"
 	if stream.Route != nil {
@@ -74,9 +75,10 @@ func streamLogs(form ir.AccessLog, stream *ir.Stream) []*accesslogv3.AccessLog {
 	return logs(form, streamLogFields(route), textStreamLog+route+" %UPSTREAM_CLUSTER_RAW%\n")
 }
 
-// logs returns an access log that writes to stdout. If form is ir.LogText, text is the format of a line. If
-// form is ir.LogJSON, a line is JSON: each entry of commands becomes a member. logs returns nil if form is
-// ir.LogOff.
+// logs returns an access log that writes to stdout. The parameter form decides how a line looks:
+//   - ir.LogText: the parameter text is the format of the line.
+//   - ir.LogJSON: the line is JSON, and each entry of the parameter commands becomes a member.
+//   - ir.LogOff: logs returns nil.
 func logs(form ir.AccessLog, commands map[string]string, text string) []*accesslogv3.AccessLog {
 	switch form {
 	case ir.LogOff:
@@ -96,7 +98,7 @@ func logs(form ir.AccessLog, commands map[string]string, text string) []*accessl
 	})}
 }
 
-// stdout returns an access log that writes lines of a format to stdout.
+// stdout returns an access log that writes lines to stdout. The parameter format is the format of a line.
 func stdout(format *corev3.SubstitutionFormatString) *accesslogv3.AccessLog {
 	return &accesslogv3.AccessLog{
 		Name: "envoy.access_loggers.stdout",

@@ -19,16 +19,17 @@ import (
 
 const million = 1_000_000
 
-// live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster. If
-// there is no such backend, or forward is nil, live returns false. The route then answers 500, or 503 for a
-// GRPCRoute (Gateway API, backendRefs).
+// live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster. It
+// returns false if forward is nil. A route whose Forward has no such backend answers 500, or 503 for a GRPCRoute
+// (Gateway API, backendRefs).
 func live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
 	})
 }
 
-// routeAction returns the action of a route that forwards requests.
+// routeAction returns Envoy's action for a route that forwards requests. The parameter match is the route's
+// condition. The parameter from is the action of the rule, whose field Forward must be set.
 func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	timeout, idle := timeouts(from)
 	action := &routev3.RouteAction{
@@ -53,8 +54,8 @@ func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	return routev3.RouteAction_INTERNAL_SERVER_ERROR
 }
 
-// setClusters sets the cluster of the action, or several clusters by weight. Backends with weight 0 are left
-// out.
+// setClusters sets the clusters to which the action sends requests: weighted clusters, or a plain cluster for a
+// single backend without header changes and Rewrite. Backends with weight 0 are left out.
 func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	weighted := &routev3.WeightedCluster{}
 	plain := true
@@ -93,10 +94,14 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 	return weight
 }
 
-// timeouts returns the timeout of the whole exchange, and the idle timeout. Without a setting, timeout is 0, which
-// means no limit: Envoy's default of 15 s would end downloads. If the route does not retry, there is only one
-// attempt, so BackendTimeout limits the exchange, too; the smaller value applies. If the listener's idle timeout
-// could end the exchange earlier, idle is the same limit as timeout, for this route. Otherwise idle is nil.
+// timeouts returns the timeout of the whole exchange, and the idle timeout.
+//
+// Without a setting, the result timeout is 0, which means no limit: Envoy's default of 15 s would end downloads. If
+// the route does not retry, there is only one attempt, so BackendTimeout limits the exchange, too. The stricter of
+// the two limits applies.
+//
+// The result idle replaces the listener's idle timeout for this route. It is equal to timeout if the listener's idle
+// timeout could end the exchange before a limit that is set. In all other cases, idle is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {
@@ -111,7 +116,8 @@ func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Durati
 	return *limit, idle
 }
 
-// smaller returns the stricter of the limits a and b. nil means that a limit is not set, and 0 means no limit.
+// smaller returns the stricter of two timeouts. A nil timeout is not set, and a timeout of 0 means no limit. The
+// result is nil only if both are nil.
 func smaller(a, b *time.Duration) *time.Duration {
 	switch {
 	case a == nil:
@@ -124,7 +130,7 @@ func smaller(a, b *time.Duration) *time.Duration {
 	return a
 }
 
-// mirrors returns Envoy's mirror policies, by which it copies requests. Mirrors that are not resolved are left
+// mirrors returns the policies by which Envoy copies requests to other clusters. Mirrors without a cluster are left
 // out.
 func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	var policies []*routev3.RouteAction_RequestMirrorPolicy
@@ -140,8 +146,8 @@ func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	return policies
 }
 
-// fraction returns the share of a mirror, with a denominator that Envoy supports. A denominator of 0 means all
-// requests (Gateway API, HTTPRequestMirrorFilter).
+// fraction returns the share of the requests that a mirror copies, with a denominator that Envoy supports. Fractions
+// are rounded down to millionths. A Denominator of 0 means all requests (Gateway API, HTTPRequestMirrorFilter).
 func fraction(mirror ir.Mirror) *typev3.FractionalPercent {
 	switch denominator := uint64(mirror.Denominator); {
 	case denominator == 0 || mirror.Numerator >= mirror.Denominator:
@@ -170,8 +176,8 @@ func headersToAdd(mods *ir.HeaderMods) []*corev3.HeaderValueOption {
 	return options
 }
 
-// headerOption returns a header with a plain value. It escapes "%". Otherwise Envoy would execute commands in
-// the value, such as %REQ(NAME)%, and one team could read the headers of another team.
+// headerOption returns a header with a plain value. It escapes "%", because Envoy would execute commands in the
+// value, such as %REQ(NAME)%, and one team could read the headers of another team.
 func headerOption(header ir.Header, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
 		Header:         &corev3.HeaderValue{Key: header.Name, Value: strings.ReplaceAll(header.Value, "%", "%%")},
@@ -232,9 +238,9 @@ func (c *checker) checkRedirect(field string, redirect *ir.Redirect) {
 	c.checkPathChange(field, redirect.Path)
 }
 
-// checkPathChange rejects a new path that is not empty and does not begin with a slash. Otherwise "Location:
-// http://host" + ".evil.example" would lead to another host. It also rejects text that an HTTP message cannot
-// contain. change may be nil.
+// checkPathChange rejects a new path that is not empty and does not begin with a slash: the path ".evil.example"
+// would turn "Location: http://host" into the address of another host. It also rejects text that an HTTP message
+// cannot contain. The parameter change may be nil.
 func (c *checker) checkPathChange(field string, change *ir.PathChange) {
 	if change == nil {
 		return

@@ -36,8 +36,8 @@ var celEnvironment = sync.OnceValue(func() *cel.Env {
 	return env
 })
 
-// parseCEL returns an expression in the form that Envoy accepts, and as a tree. fault says what is wrong with
-// the expression. If it is not "", parsed and tree are nil.
+// parseCEL returns an expression in the form that Envoy accepts (parsed), and as a syntax tree (tree). The string
+// fault says what is wrong with the expression. If it is not "", parsed and tree are nil.
 func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
 	read, issues := celEnvironment().Parse(text)
 	if issues.Err() != nil {
@@ -67,7 +67,8 @@ func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, faul
 }
 
 // celAttributes returns the attributes that Envoy knows when it checks a request. The key is the first word of
-// an attribute, and the value its possible fields. nil means fields of any name.
+// an attribute, and the value has its possible fields. A nil value means fields of any name, and that the attribute
+// can be used without a field.
 func celAttributes() map[string][]string {
 	return map[string][]string{
 		"request":     {"path", "url_path", "host", "scheme", "method", "headers", "referer", "useragent", "time", "id", "protocol", "query", "size"},
@@ -93,15 +94,16 @@ func celFunctions() map[string]bool {
 	}
 }
 
-// celChecker checks an expression. fault describes the first part of the expression that Envoy rejects or that
-// never matches. It is "" if there is none.
+// celChecker checks an expression. The field fault describes the first part that Envoy rejects or that never
+// matches, or says that the expression is too large. It is "" if there is no fault. The field nodes is the number of
+// parts that were checked.
 type celChecker struct {
 	nodes int
 	fault string
 }
 
-// walk checks the expression e and the expressions in e, and sets c.fault at the first fault. depth is how deep
-// e is nested.
+// walk checks the expression e and the expressions in e, and sets c.fault at the first fault. The parameter depth is
+// how deep e is nested.
 func (c *celChecker) walk(e ast.Expr, depth int) {
 	c.nodes++
 	switch {
@@ -132,7 +134,7 @@ func (c *celChecker) walk(e ast.Expr, depth int) {
 }
 
 // ident checks an attribute that an expression uses without a field. It sets c.fault if Envoy does not know the
-// attribute when it checks a request, or if the attribute is of use only with a field, such as request.path.
+// attribute when it checks a request, or if the attribute needs a field, as in request.path.
 func (c *celChecker) ident(name string) {
 	fields, known := celAttributes()[name]
 	switch {
@@ -145,9 +147,9 @@ func (c *celChecker) ident(name string) {
 	}
 }
 
-// selects checks an expression that reads a field of an attribute, such as request.path. It sets c.fault if Envoy
-// does not know the attribute, or the field of the attribute. The parameter depth is how deep the expression is
-// nested.
+// selects checks an expression that reads a field, such as request.path. If it is a field of an attribute, selects
+// sets c.fault if Envoy does not know the attribute, or the field of the attribute. If it is a field of another
+// expression, selects checks that expression. The parameter depth is how deep the field is nested.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
 		c.walk(s.Operand(), depth+1)
@@ -163,8 +165,8 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	}
 }
 
-// call sets c.fault if Envoy does not have the function, if a regular expression is invalid or not a constant,
-// or if an argument has a fault.
+// call checks the call of a function or operator. It sets c.fault if Envoy does not have the function, if a regular
+// expression is invalid or not a constant, if values of different types are compared, or if an argument has a fault.
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {
@@ -194,8 +196,10 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 	}
 }
 
-// compare checks a comparison of the expressions a and b, or of a with the items of the list b for the operator
-// in. It sets c.fault if the types differ, because such a comparison fails for every request.
+// compare checks an operator with the operands a and b. If the operator compares the operands, such as "==", and they
+// have different types, compare sets c.fault, because such a comparison never matches. For the operator "in" with a
+// list, it compares the type of a with the type of each item. Operands of unknown type, and all other operators, are
+// accepted.
 func (c *celChecker) compare(operator string, a, b ast.Expr) {
 	others := []ast.Expr{b}
 	switch operator {
@@ -305,8 +309,8 @@ func unguarded(tree ast.Expr) string {
 }
 
 // headerName returns the header, in lower case, that the expression request.headers['name'] reads. The parameter
-// of is the expression before the brackets, and key is the expression inside them. ok is false if of is not
-// request.headers, or if key is not a constant text.
+// of is the expression before the brackets, and the parameter key is the expression inside them. The result ok is
+// false if the expression before the brackets is not request.headers, or the key is not a constant text.
 func headerName(of, key ast.Expr) (name string, ok bool) {
 	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false

@@ -25,17 +25,17 @@ const (
 	maxHeaderValue = 16 << 10
 )
 
-// checker collects problems: settings that Envoy would reject. A method of checker that "rejects" a value adds a
-// problem for that value. One bad route makes Envoy reject the whole RouteConfiguration, so the checks must find
+// checker collects problems, mostly settings that Envoy would reject. A method of checker that "rejects" a value adds
+// a problem for that value. One bad route makes Envoy reject the whole RouteConfiguration, so the checks must find
 // everything.
 type checker struct {
 	rule     *ir.Rule
 	problems []manifest.Problem
 }
 
-// place returns the path of field inside the object of the rule: below spec.rules[i] or, if inMatch is true,
-// below spec.rules[i].matches[j]. A rule with SignIn has no match in the object, so inMatch has no effect. If
-// Position has no indexes of rule and match, place returns "spec.rules".
+// place returns the path of a field inside the object of the rule. The parameter field is the end of the path. It
+// follows spec.rules[i] or, if inMatch is true, spec.rules[i].matches[j]. A rule with SignIn has no match in the
+// object, so inMatch has no effect. If Position has no indexes of rule and match, place returns "spec.rules".
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -48,7 +48,7 @@ func (c *checker) place(inMatch bool, field string) string {
 	return place + field
 }
 
-// reject adds a problem of the rule's object.
+// reject adds an error at a field of the rule's object.
 func (c *checker) reject(field, message, hint string) {
 	c.problems = append(c.problems, manifest.Problem{
 		Code: rejectedCode, Severity: manifest.Error, Object: c.rule.Source.Key,
@@ -88,8 +88,8 @@ func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	return c.problems[0]
 }
 
-// TooOld returns the problem that Envoys are too old for a policy which virtual hosts use. In these Envoys, the
-// virtual hosts with the policy answer 500.
+// TooOld returns the problem that Envoys are too old for a policy which virtual hosts use. The field said.Lacks is
+// the field of the policy that needs a newer Envoy. In the Envoys that are too old, the virtual hosts answer 500.
 func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
 	return tooOld(said, policy, said.Lacks.Path())
 }
@@ -147,7 +147,7 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 	c.text(field, match.Value)
 }
 
-// regex rejects patterns that Envoy's RE2 does not accept, or that are costly to run. Go and RE2 have almost
+// regex rejects patterns that Envoy's RE2 does not accept, or that are too long or too costly. Go and RE2 have almost
 // the same syntax; foreignEscape finds the differences.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
@@ -156,7 +156,7 @@ func (c *checker) regex(field, pattern string) {
 	}
 }
 
-// regexFault returns what is wrong with a pattern, or "".
+// regexFault returns what is wrong with a regular expression, or "" if Envoy may be sent the expression.
 func regexFault(pattern string) string {
 	if pattern == "" {
 		return "is empty"
@@ -213,7 +213,8 @@ func knownClass(name string) bool {
 	return category && name != "Cn" && name != "LC"
 }
 
-// headers rejects invalid header changes at a field.
+// headers rejects header changes with an invalid value, or with a name that changedName rejects. The parameter field
+// is the path of the field that has the changes.
 func (c *checker) headers(field string, mods ir.HeaderMods) {
 	for _, list := range [][]ir.Header{mods.Set, mods.Add} {
 		for _, header := range list {
@@ -230,10 +231,10 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 	}
 }
 
-// changedName rejects a change of a header that has an invalid name or must not be changed. The change is a
-// removal if remove is true; otherwise the header is set or added. Envoy itself rejects changes of Host and of
-// pseudo headers. changedName also rejects changes that Envoy would accept: those of protectedHeaders, and setting
-// headers of Envoy.
+// changedName rejects a change of a header that has an invalid name or must not be changed. The parameter remove is
+// true if the change removes the header, and false if it sets or adds the header. Envoy itself rejects changes of
+// Host and of pseudo headers. changedName also rejects changes that Envoy would accept: every change of
+// protectedHeaders, and setting or adding a header that isEnvoyHeader names.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")
@@ -247,7 +248,7 @@ func (c *checker) changedName(field, name string, remove bool) {
 	c.headerName(field, name)
 }
 
-// headerName rejects a name that is not a token.
+// headerName rejects a header name that is not a token (see isToken).
 func (c *checker) headerName(field, name string) {
 	if !isToken(name) {
 		c.reject(field, fmt.Sprintf("%q is not a legal header name", manifest.Shorten(name)),

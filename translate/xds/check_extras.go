@@ -25,7 +25,8 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	return c.problems
 }
 
-// messages rejects extras with which a message of a filter would violate its constraints.
+// messages rejects extras if the configuration of a filter that is made from them violates the constraints of Envoy's
+// message type.
 func (c *checker) messages(extras *ir.Extras) {
 	for _, filter := range configurable() {
 		c.message(filter.config(extras, ofRoute))
@@ -35,7 +36,7 @@ func (c *checker) messages(extras *ir.Extras) {
 	}
 }
 
-// message rejects a message that violates its constraints. config may be nil.
+// message rejects a message that violates the constraints of its type. The parameter config may be nil.
 func (c *checker) message(config message) {
 	if config == nil {
 		return

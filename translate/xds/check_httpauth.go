@@ -11,12 +11,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// authFields are the paths of the fields that an ir.AuthService for HTTP is read from.
+// authFields are the paths of the fields that an ir.AuthService is read from. A path is "" if the object has no such
+// field.
 type authFields struct {
 	prefix, sent, added, toBackend, toClient, onSuccess string
 }
 
-// extensionFields returns the paths in a GatewayExtension.
+// extensionFields returns the paths of the fields in a GatewayExtension with httpService.
 func extensionFields() authFields {
 	const at = "spec.extAuth.httpService"
 	return authFields{
@@ -26,9 +27,9 @@ func extensionFields() authFields {
 	}
 }
 
-// filterFields returns the paths of the fields in the filter ExternalAuth that applies to a rule. If the filter
-// belongs to a parent route, its path in the rule's own object does not exist; the paths then begin with filters,
-// the path of the rule's filters.
+// filterFields returns the paths of the fields in the filter ExternalAuth that applies to a rule. The parameter
+// filters is the path of the rule's own filters. If the filter belongs to a parent route, the rule's object does not
+// contain it. The paths then begin with the parameter filters.
 func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	at := filters
 	for _, part := range action.Parts {
@@ -43,8 +44,8 @@ func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 }
 
 // checkHTTPAuth rejects what Envoy would reject in an authorization service. It also rejects what would let a
-// client or an HTTP service change more than headers. For a gRPC service it checks only the length of header
-// names.
+// client or an HTTP service change more than ordinary headers. The parameter fields has the paths for the problems.
+// For a gRPC service, checkHTTPAuth checks only the length of header names.
 func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	http := auth.HTTP
 	for _, name := range auth.Headers {
@@ -80,8 +81,8 @@ func (c *checker) checkHTTPAuth(fields authFields, auth *ir.AuthService) {
 	}
 }
 
-// authPrefix rejects an invalid text, and a prefix that does not begin with a slash, or that has a query, a
-// fragment or dot segments. prefix may be "".
+// authPrefix checks the path prefix of an authorization service. It rejects an invalid text, and a prefix that does
+// not begin with a slash, or that has a query, a fragment or dot segments. It accepts "".
 func (c *checker) authPrefix(field, prefix string) {
 	if prefix == "" {
 		return
@@ -112,8 +113,9 @@ func (c *checker) nameLength(field, name string) {
 	}
 }
 
-// sentName rejects a header of the client that must not be in the request to an external service, because it would
-// change where that request ends, or control Envoy.
+// sentName rejects a header of the client that must not be in the request to an external service. Such a header would
+// change where that request ends, or control Envoy, or its name is invalid. sentName accepts the headers that Envoy
+// sends in any case, such as content-length.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
 		return // always sent, with the request's own values

@@ -29,14 +29,14 @@ const (
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
 
-// Cluster returns the Envoy cluster as a resource. Depending on the kind of discovery, the cluster's endpoints are
-// in the resource, or found by DNS, or sent by EDS over the same xDS stream (see Assignment). Static endpoints
-// must be IP addresses.
+// Cluster returns the Envoy cluster as a resource. Depending on c.Discovery, the resource has the addresses of the
+// endpoints, or their host names, which Envoy resolves by DNS, or no endpoints: they are then sent by EDS over the
+// same xDS stream (see Assignment). Static endpoints must be IP addresses.
 func Cluster(c *ir.Cluster) Resource {
 	return newResource(ClusterType, c.Name, marshal(clusterMessage(c)))
 }
 
-// clusterMessage returns the message of Cluster.
+// clusterMessage returns the message that Cluster encodes.
 func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	cluster := &clusterv3.Cluster{
 		Name:                          c.Name,

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field numbers of a compiled virtual host (see CompiledHost) that are encoded by hand. In Envoy's message, the
-// leaves are the entries of a map. The encoder of protobuf cannot build a map from entries that are already
-// encoded.
+// Numbers of the fields of a compiled virtual host (see CompiledHost) that are encoded by hand. In Envoy's message,
+// the leaves (see Leaf) are the entries of a map. The encoder of protobuf cannot build a map from entries that are
+// already encoded.
 const (
 	virtualHostMatcher protowire.Number = 21 // envoy.config.route.v3.VirtualHost
 	matcherTree        protowire.Number = 2  // xds.type.matcher.v3.Matcher
@@ -38,8 +38,8 @@ type Leaf struct {
 	sum  Sum
 }
 
-// NewLeaf encodes a leaf. routes are encodings from Route, in the order in which Envoy tries them. If no route
-// matches, Envoy answers 404: it does not try shorter keys.
+// NewLeaf encodes a leaf. The parameter routes has results of the function Route, in the order in which Envoy tries
+// them. If no route matches, Envoy answers 404: it does not try the leaves with shorter keys.
 func NewLeaf(key string, routes [][]byte) *Leaf {
 	list := appendRepeated(nil, routeListRoutes, routes)
 	config := append(text(anyTypeURL, routeListURL), wrap(anyValue, list)...)
@@ -49,9 +49,10 @@ func NewLeaf(key string, routes [][]byte) *Leaf {
 	return &Leaf{body: body, sum: sumOf(body)}
 }
 
-// CompiledHost encodes a virtual host whose routes are in a matcher (VirtualHost.matcher) and not in a list as in
-// VirtualHost. For each request, Envoy finds the leaf with the longest key that the path begins with, and tries
-// only the routes of this leaf. The keys of all leaves must be different.
+// CompiledHost encodes a virtual host whose routes are in Envoy's field VirtualHost.matcher. The function VirtualHost
+// puts them into a list instead. For each request, Envoy finds the leaf with the longest key that the path begins
+// with, and tries only the routes of this leaf. The keys of all leaves must be different. The parameter extras is as
+// in VirtualHost.
 func CompiledHost(domain string, extras *ir.Extras, leaves []*Leaf) Host {
 	size := 0
 	for _, leaf := range leaves {

@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Field numbers of envoy.config.route.v3 that are encoded by hand.
+// Numbers of the fields of envoy.config.route.v3 that are encoded by hand.
 const (
 	virtualHostRoutes              protowire.Number = 3
 	routeConfigurationVirtualHosts protowire.Number = 2
@@ -42,21 +42,23 @@ func (h Host) Len() (size int) {
 
 // VirtualHost encodes the virtual host of one domain, for example "shop.example.com", "*.example.com" or "*". The
 // parameter routes has the results of Route, in the order in which Envoy tries them. Without routes the domain
-// answers 404. The parameter extras, which may be nil, has settings of policies for all routes that do not replace
-// them; only fields for which HeldByHost is true have an effect. After an edit, only the changed routes must be
-// encoded again.
+// answers 404. After an edit, only the changed routes must be encoded again.
+//
+// The parameter extras, which may be nil, has settings for all routes that do not replace them. Of the policy fields,
+// only those for which HeldByHost is true have an effect.
 func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }
 
-// hostFrame encodes a virtual host without its routes.
+// hostFrame encodes a virtual host without its routes. The parameter extras is as in VirtualHost.
 func hostFrame(domain string, extras *ir.Extras) []byte {
 	return marshal(&routev3.VirtualHost{Name: domain, Domains: []string{domain}, TypedPerFilterConfig: filters(extras, ofHost)})
 }
 
-// RouteConfiguration returns the resource called name with these virtual hosts. Envoy ignores the port when it
-// compares hosts. It does not check whether clusters exist, so that removing a cluster never makes it reject a
-// RouteConfiguration. The version is computed from the hashes of the virtual hosts.
+// RouteConfiguration returns the RouteConfiguration with the given name and virtual hosts, as a resource. By its
+// settings, Envoy ignores the port of a request's host. Envoy also does not check whether clusters exist, so that
+// the removal of a cluster never makes Envoy reject a RouteConfiguration. The version is computed from the name, the
+// settings and the hashes of the virtual hosts.
 func RouteConfiguration(name string, hosts []Host) Resource {
 	head, tail := marshal(&routev3.RouteConfiguration{Name: name}), marshal(routeSettings())
 	size := len(head) + len(tail)

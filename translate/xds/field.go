@@ -10,19 +10,20 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyField says how one field of TrafficPolicies configures Envoy: by filters of the chain, or by settings
-// of a route's action.
+// policyField says how one field of TrafficPolicies configures Envoy: by filters of the listener's filter chain, or
+// by settings of a route's action.
 type policyField struct {
 	name ir.Field
 	// filters is empty if the field only has settings of the action.
 	filters []httpFilter
-	// fill merges a setting that the rule itself may have with that of policies. The rule's own setting wins. fill
-	// writes the result into the action, or into the extras, which are a copy. It is called for every route with
-	// extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if rules have no such setting.
+	// fill merges a setting that the rule itself may have with the same setting of policies. The rule's own setting
+	// wins. fill writes the result into the action, or into the extras; both are copies. It is called for every route
+	// with extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if rules have no such setting.
 	fill func(*ir.Action, *ir.Extras)
-	// action sets the settings in the action that only policies have.
+	// action writes the policy field into Envoy's action. It is nil for a field that filters or fill handle alone.
 	action func(*routev3.RouteAction, *ir.Extras)
-	// check reports what Envoy would reject in a policy, or would do in another way than the policy says.
+	// check reports what Envoy would reject in a policy, or would do in another way than the policy says. It is nil
+	// if there is nothing to check.
 	check func(*checker, *ir.Extras)
 }
 
@@ -75,8 +76,8 @@ func HeldByHost(name ir.Field) bool {
 	return false
 }
 
-// withExtras returns the action of a rule with the settings of policies added. If both have a setting, that of the
-// route itself wins.
+// withExtras returns the action of a rule with the settings of policies added. If the rule and the policies have the
+// same setting, that of the rule wins.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
@@ -95,8 +96,8 @@ func withExtras(action ir.Action) ir.Action {
 	return action
 }
 
-// setExtras sets the settings in Envoy's action that only policies have (see policyField.action). extras may be
-// nil.
+// setExtras writes settings of policies into Envoy's action: those that a rule cannot have itself (see
+// policyField.action). The parameter extras may be nil.
 func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras == nil {
 		return
@@ -123,7 +124,7 @@ func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {
 	}
 }
 
-// setIdleTimeout sets the idle timeout of a route to that of policies, if they have one.
+// setIdleTimeout sets the idle timeout of a route to that of policies, if policies set one.
 func setIdleTimeout(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras.IdleTimeout != nil {
 		action.IdleTimeout = durationpb.New(*extras.IdleTimeout)

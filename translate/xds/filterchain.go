@@ -26,12 +26,12 @@ func httpFilters() []httpFilter {
 	return append(filters, locationFilter())
 }
 
-// httpFilterChain returns the filter chain of a listener. It is the same for all listeners.
+// httpFilterChain returns the HTTP filter chain of a listener. All listeners with HTTP have the same chain.
 func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
 
-// upgradeFilterChain returns the filter chain for WebSockets. It has the filters of the normal chain, in the same
-// order, without those that cannot work for WebSockets (noUpgrades). So a policy that rejects a request also
-// rejects the upgrade of the request to a WebSocket.
+// upgradeFilterChain returns the filter chain for WebSockets. It has the filters of the normal chain in the same
+// order, except those that cannot work for WebSockets: they are left out (noUpgrades) or replaced (upgradeService).
+// So a policy that rejects a request also rejects the upgrade of the request to a WebSocket.
 func upgradeFilterChain() []*hcmv3.HttpFilter {
 	var filters []httpFilter
 	for _, filter := range httpFilters() {
@@ -74,8 +74,8 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// placeholder returns the filter as an entry of the listener's filter chain, disabled. The level l says who
-// enables and configures the filter: routes or virtual hosts.
+// placeholder returns the filter as a disabled entry of the listener's filter chain. The parameter l says which
+// level enables and configures the filter: routes or virtual hosts.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	if f.resource {
 		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}
@@ -103,8 +103,8 @@ func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 	return configs
 }
 
-// filters returns the configurations of the HTTP filters that extras (settings of policies) need, by filter name.
-// The level l says whether a route or a virtual host has these settings. filters returns nil if extras is nil.
+// filters returns the configurations of the HTTP filters that the settings in extras need, by filter name. The
+// parameter l says whether a route or a virtual host has these settings. filters returns nil if extras is nil.
 func filters(extras *ir.Extras, l level) map[string]*anypb.Any {
 	if extras == nil {
 		return nil

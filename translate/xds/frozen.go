@@ -23,14 +23,14 @@ func hostBodiesOf(table []byte) hostBodies {
 	return out
 }
 
-// Frozen merges the new version of a RouteConfiguration (after) with the old version (before, encoded). The
-// domains in hosts are frozen: the result has their virtual hosts of the old version, or none where the old
-// version has none. All other virtual hosts are of the new version. differs is true if the result differs from the
-// old version.
+// Frozen merges the new version of a RouteConfiguration (the parameter after) with the old version (the parameter
+// before, encoded). The domains in the parameter hosts are frozen: the result has their virtual hosts of the old
+// version, or none where the old version has none. All other virtual hosts are of the new version. The bool is true
+// if the merged RouteConfiguration has other virtual hosts than the old version.
 //
-// Every request gets the answer of one of the two versions. For this, Frozen may freeze further domains. If the
-// result lacks a host that one version has, Envoy sends the requests for that host to a wildcard such as
-// *.example.com. The host and this wildcard are then both frozen, or neither is.
+// Every request gets the answer of one of the two versions. For this, Frozen may freeze further domains. If only one
+// version has a host, Envoy sends the requests for that host to a wildcard such as *.example.com in the other
+// version. If the result lacks such a host, the host and its wildcard are both frozen, or neither is.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)
@@ -48,8 +48,9 @@ func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resour
 	return RouteConfiguration(after.Name, bodies), !maps.EqualFunc(all, old, slices.Equal)
 }
 
-// freeze returns the domains that Frozen takes from the old version: those in hosts, and those that must be frozen
-// together with them. The parameters old and now have the virtual hosts of the old and of the new version.
+// freeze returns the domains that Frozen takes from the old version: those in the parameter hosts, and those that
+// must be frozen together with them. The parameters old and now are the virtual hosts of the old and of the new
+// version.
 func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	union, frozen := maps.Clone(old), maps.Clone(hosts)
 	maps.Copy(union, now)
@@ -74,9 +75,10 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	return frozen
 }
 
-// cover returns the most specific wildcard in domains that matches the host name, other than name itself. If the
-// host has no virtual host of its own, Envoy sends its requests to the virtual host of this wildcard. cover
-// returns "" if no wildcard matches.
+// cover returns the wildcard to whose virtual host Envoy sends the requests for a host that has no virtual host of
+// its own. The parameter name is the domain of the host, which may itself be a wildcard. The result is the most
+// specific matching wildcard in the parameter domains, other than the domain itself. It is "" if no other wildcard
+// matches.
 func cover(name string, domains hostBodies) string {
 	if name == "*" {
 		return ""

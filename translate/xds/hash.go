@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// setHashPolicies sets the sources of the request's hash.
+// setHashPolicies sets the sources of a request's hash, by which Envoy chooses an endpoint (ir.Hash).
 func setHashPolicies(action *routev3.RouteAction, extras *ir.Extras) {
 	for _, hash := range extras.Hash {
 		action.HashPolicy = append(action.HashPolicy, hashPolicy(hash))

@@ -11,20 +11,21 @@ import (
 // httpFilter is one filter in the chain of every listener. The filter is always in the chain, but disabled. So
 // a policy never changes a listener: routes that need the filter enable it by their own configuration.
 //
-// A virtual host can also configure the filter, for all routes without their own configuration. If both exist,
-// Envoy uses the configuration of the route.
+// A virtual host can also configure the filter, for all routes that do not configure it. If a virtual host and its
+// route both configure the filter, Envoy uses the configuration of the route (for joined filters see joined).
 type httpFilter struct {
 	// name is the name of the filter in the chain and in the routes.
 	name string
-	// joined is true if Envoy joins the configurations of a virtual host and of its route. header_mutation and
-	// filter_chain run both. cors uses the host's value of a field that the route leaves empty. Such a filter is
-	// in the chain twice: first for virtual hosts, then for routes.
+	// joined is true if Envoy itself would join the configurations of a virtual host and of its route. For example,
+	// the filter header_mutation runs both configurations, and the filter cors uses the host's value of a field that
+	// the route leaves empty. A joined filter is in the chain twice: first for virtual hosts, then for routes. So the
+	// two configurations never meet in one filter, and a route can disable that of its virtual host (routeFilters).
 	joined bool
 	// chain returns the filter's configuration in the filter chain of the listener, with which the filter does
 	// nothing.
 	chain func() message
 	// route returns the configuration for a route or virtual host with these extras. It returns nil if the filter
-	// has nothing to do there.
+	// has nothing to do there. It is not used if service is set.
 	route func(*ir.Extras) message
 	// service is used instead of route for a filter that calls an external service. It returns the configuration
 	// of that filter, or nil if the filter has nothing to do. In Envoy, the service belongs to the filter and not
@@ -32,16 +33,17 @@ type httpFilter struct {
 	// chain with the filter.
 	service func(*ir.Extras) message
 	// before and behind return the filters before and after the filter that service returns, in the route's chain.
-	// They are called only if service returns a configuration. The functions are nil if there are none.
+	// They are called only if service returns a configuration. Each of the two functions is nil if there are no such
+	// filters.
 	before, behind func(*ir.Extras) []innerFilter
-	// context returns the only setting of the filter that Envoy reads from the route and not from the chain, or
-	// nil. The function is nil if the filter has no such setting.
+	// context returns the only setting of the filter that Envoy reads from the route and not from the chain. It
+	// returns nil if the extras do not have the setting. The function is nil if the filter has no such setting.
 	context func(*ir.Extras) message
 	// resource is true if Envoy fetches the filter's configuration as a resource with the filter's name. chain is
 	// then not used.
 	resource bool
 	// noUpgrades is true if the chain for WebSockets lacks the filter. upgradeService replaces service in the
-	// chain for WebSockets (see forUpgrades). It is nil if both chains have the same filter.
+	// chain for WebSockets (see forUpgrades). upgradeService is nil if nothing is replaced.
 	noUpgrades     bool
 	upgradeService func(*ir.Extras) message
 	// field is the policy field to which the filter belongs. It is "" for a filter of no policy field.

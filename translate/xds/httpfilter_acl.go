@@ -74,7 +74,7 @@ type addressRanges struct {
 }
 
 // bySource returns a matcher that chooses an action by the client's address. If several ranges contain the
-// address, the range with the longest prefix decides. others is the action for an address in no range.
+// address, the range with the longest prefix decides. The parameter others is the action for an address in no range.
 func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xdsmatcherv3.Matcher {
 	matcher, ranges := &xdsmatcherv3.Matcher{OnNoMatch: others}, &xdsmatcherv3.IPMatcher{}
 	for _, rule := range rules {
@@ -119,8 +119,8 @@ func containMapped(rules []addressRanges) (contained bool) {
 }
 
 // aclPolicyName returns the name of a rule in Envoy: aclPolicy and the rule's name, or aclUnnamed for a rule
-// without a name. Rules with equal names share it. A name that begins with "-" gets another "-" before it, so
-// that it never equals aclUnnamed or aclNoRule.
+// without a name. Rules with equal names have the same name in Envoy. A rule's name that begins with "-" gets another
+// "-" before it, so that the result never equals aclUnnamed or aclNoRule.
 func aclPolicyName(rule *ir.ACLRule) string {
 	switch {
 	case rule.Name == "":
@@ -180,9 +180,9 @@ func aclResponse(extras *ir.Extras) message {
 	))}
 }
 
-// aclByRule returns a matcher with an answer for each rule that denies, and an answer for the default. An
-// answer has the rule's name in the details for the access log, and in the header ACLResponse.BlockedBy if that
-// is set.
+// aclByRule returns a matcher with an answer for each rule that denies, and an answer for addresses that no rule
+// contains. An answer has the rule's name in the details for the access log, and in the header whose name is
+// ACLResponse.BlockedBy. If BlockedBy is "", there is no such header.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}
@@ -215,7 +215,8 @@ func firstMatch(matchers ...*xdsmatcherv3.Matcher_MatcherList_FieldMatcher) *xds
 	return &xdsmatcherv3.Matcher{MatcherType: &xdsmatcherv3.Matcher_MatcherList_{MatcherList: &xdsmatcherv3.Matcher_MatcherList{Matchers: matchers}}}
 }
 
-// fieldMatcher returns a matcher with an action for requests that meet all predicates.
+// fieldMatcher returns a matcher for requests that meet all predicates in the parameter all, which must not be empty.
+// The action for these requests is given by the parameter then.
 func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Matcher_MatcherList_Predicate) *xdsmatcherv3.Matcher_MatcherList_FieldMatcher {
 	predicate := all[0]
 	if len(all) > 1 {
@@ -226,7 +227,8 @@ func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Match
 	return &xdsmatcherv3.Matcher_MatcherList_FieldMatcher{Predicate: predicate, OnMatch: then}
 }
 
-// rbacMetadata returns a predicate for the metadata that the last rbac filter has written under key.
+// rbacMetadata returns a predicate that compares the metadata of rbac filters. The parameter key names the value, as
+// the last rbac filter has written it, and the parameter match is the condition for the value.
 func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_MatcherList_Predicate {
 	input := &networkv3.DynamicMetadataInput{Filter: rbacNamespace, Path: []*networkv3.DynamicMetadataInput_PathSegment{
 		{Segment: &networkv3.DynamicMetadataInput_PathSegment_Key{Key: key}},
@@ -240,9 +242,10 @@ func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_Matche
 	}}
 }
 
-// localResponse returns an answer without a body. With a status such as 404, the answer then does not reveal
-// that a filter denied the request. The details for the access log are set here, because Envoy 1.40 reads freed
-// memory if it has to preserve them.
+// localResponse returns the answer to a denied request. It has no body, so that with a status such as 404 it does not
+// reveal that a filter denied the request. The parameter policy is the name of the ACL rule in the details for the
+// access log. The parameter blockedBy is the value of the header response.BlockedBy. localResponse sets the details
+// itself, because Envoy 1.40 reads freed memory if it has to preserve them.
 func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.LocalResponsePolicy {
 	details := fmt.Sprintf("rbac_access_denied_matched_policy[%s]", strings.Join(strings.Fields(policy), "_"))
 	answer := &localv3.LocalResponsePolicy{

@@ -8,7 +8,7 @@ import (
 )
 
 // bufferFilter returns the filter that buffers request bodies and limits their size. The chain for WebSockets
-// lacks it, because it would wait for the end of the request.
+// lacks the filter, because the filter would wait for the end of the request.
 func bufferFilter() httpFilter {
 	return httpFilter{
 		name: "envoy.filters.http.buffer", chain: func() message { return bufferOf(1) }, route: bufferRoute,

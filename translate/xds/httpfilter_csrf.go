@@ -13,7 +13,8 @@ func csrfFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.csrf", chain: csrfOff, route: csrfPolicy}
 }
 
-// csrfOff returns the configuration of csrfFilter in the filter chain of the listener. It checks no request.
+// csrfOff returns the configuration of csrfFilter in the filter chain of the listener. With it, the filter checks no
+// request.
 func csrfOff() message { return &csrfv3.CsrfPolicy{FilterEnabled: percentage(0)} }
 
 // csrfPolicy returns the configuration of csrfFilter, or nil without csrf.
@@ -36,7 +37,8 @@ func checkCSRF(c *checker, extras *ir.Extras) {
 	}
 }
 
-// matches rejects invalid texts and regular expressions in a list.
+// matches rejects invalid texts and regular expressions in a list of matches. The parameter at is the path of the
+// list.
 func (c *checker) matches(at string, list []ir.StringMatch) {
 	for i, match := range list {
 		field := fmt.Sprintf("%s[%d]", at, i)

@@ -28,8 +28,8 @@ func extAuthFilter() httpFilter {
 	}
 }
 
-// extAuthz returns the configuration of the authorization filter, or nil without extAuth. It always has a
-// service, because Envoy crashes if the filter runs without one.
+// extAuthz returns the configuration of the authorization filter, or nil without extAuth. The configuration always
+// names a service, because Envoy crashes if the filter runs without one.
 func extAuthz(extras *ir.Extras) message {
 	if extras.ExtAuth == nil {
 		return nil
@@ -143,9 +143,9 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext returns the context (key-value pairs) that a route passes to a gRPC authorization service. It
-// returns nil without a context, and for a service by HTTP. Envoy reads only this setting of the filter from the
-// route.
+// authContext returns the configuration with the context (key-value pairs) that a route passes to a gRPC
+// authorization service. It returns nil without a context, and for a service by HTTP. Envoy reads only this setting
+// of the filter from the route.
 func authContext(extras *ir.Extras) message {
 	auth := extras.ExtAuth
 	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {
@@ -156,7 +156,8 @@ func authContext(extras *ir.Extras) message {
 	}}
 }
 
-// checkExtAuth rejects what Envoy would reject in extAuth, and warns of a context without effect.
+// checkExtAuth rejects what Envoy would reject in the contextExtensions of extAuth. It also warns if they have no
+// effect, because the service is called by HTTP.
 func checkExtAuth(c *checker, extras *ir.Extras) {
 	if extras.ExtAuth == nil {
 		return

@@ -65,8 +65,9 @@ func extProcessor(extras *ir.Extras) message {
 	return config
 }
 
-// upgradeProcessor returns the configuration of extProcessor for WebSockets. The processor gets no body that
-// Envoy would have to buffer, because a WebSocket has no end. It also cannot request such a body.
+// upgradeProcessor returns the configuration of extProcessor for WebSockets, or nil without extProc. The processor
+// gets no body that Envoy would have to buffer, because a WebSocket has no end. It also cannot change the mode for a
+// request.
 func upgradeProcessor(extras *ir.Extras) message {
 	config, ok := extProcessor(extras).(*procv3.ExternalProcessor)
 	if !ok {
@@ -79,8 +80,7 @@ func upgradeProcessor(extras *ir.Extras) message {
 	return config
 }
 
-// unbuffered returns NONE if the mode makes Envoy wait for the end of a body. For any other mode, it returns the
-// mode itself.
+// unbuffered returns NONE for a mode that makes Envoy buffer a body. Any other mode is returned unchanged.
 func unbuffered(mode procv3.ProcessingMode_BodySendMode) procv3.ProcessingMode_BodySendMode {
 	if mode == procv3.ProcessingMode_BUFFERED || mode == procv3.ProcessingMode_BUFFERED_PARTIAL {
 		return procv3.ProcessingMode_NONE
@@ -150,8 +150,8 @@ func limitAction(entry ir.LimitEntry) *routev3.RateLimit_Action {
 	}}
 }
 
-// callRetries are the failures after which Envoy repeats a call by gRPC: the service could not be reached, or
-// it says that it is unavailable.
+// callRetries are the failures after which Envoy repeats a call by gRPC: the service could not be reached, it did not
+// answer, or its answer is the gRPC status UNAVAILABLE.
 const callRetries = "connect-failure,refused-stream,reset,unavailable"
 
 // grpcService returns how Envoy calls a service by gRPC.
@@ -170,8 +170,9 @@ func grpcService(from ir.Service) *corev3.GrpcService {
 	return service
 }
 
-// callBackoff returns the wait between retries of a call. It returns nil, which means Envoy's default, if Base
-// is 0; Max then has no effect. If Max is 0, the longest wait is ten times Base.
+// callBackoff returns the wait between retries of a call. If Base is 0, it returns nil, which means Envoy's default,
+// and Max has no effect. If Max is 0, the longest wait is ten times Base. Waits are limited to what Envoy accepts
+// (leastBackoff, longestBackoff).
 func callBackoff(from *ir.ServiceRetry) *corev3.BackoffStrategy {
 	if from.Base == 0 {
 		return nil
@@ -207,7 +208,7 @@ func checkGlobalRateLimit(c *checker, extras *ir.Extras) {
 
 const streamedBoth = "FULL_DUPLEX_STREAMED"
 
-// processingMode rejects a mode that Envoy would reject. mode may be nil.
+// processingMode rejects a mode that Envoy would reject. The parameter mode may be nil.
 func (c *checker) processingMode(field string, mode *ir.ProcessingMode) {
 	if mode == nil {
 		return

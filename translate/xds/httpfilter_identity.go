@@ -82,7 +82,7 @@ func appendMutation(filters []innerFilter, name string, changes []*mutationv3.He
 // of its paths (ir.HTTPAuth.Prefix).
 const climbingPath = `(?i)(?:.*(?:/|\\|%2f|%5c))?(?:\.|%2e){2}(?:(?:/|\\|%2f|%5c|;|%3b).*)?`
 
-// climbingRejected returns the configuration of a filter that rejects paths with climbingPath.
+// climbingRejected returns the configuration of a filter that rejects paths that match climbingPath.
 func climbingRejected() message {
 	return &rbacfilterv3.RBAC{Rules: &rbacv3.RBAC{
 		Action: rbacv3.RBAC_DENY,

@@ -43,14 +43,14 @@ func jwtDiscovery() *hcmv3.HttpFilter_ConfigDiscovery {
 	}}
 }
 
-// RequirementOf returns the Requirement of the routes whose policies refer to a GatewayExtension with these
-// tokens.
+// RequirementOf returns the Requirement for one GatewayExtension. The parameter from says which tokens the
+// GatewayExtension accepts. The routes whose policies refer to the GatewayExtension name the Requirement.
 func RequirementOf(from *ir.JWT) Requirement {
 	return Requirement{Part: Part{Requirement: from.Name}, Body: marshal(jwtMessage(from))}
 }
 
-// CheckJWT returns what Envoy would reject in the tokens of a GatewayExtension. key is the key of the
-// GatewayExtension. The problems name its fields.
+// CheckJWT returns what Envoy would reject in the field jwt of a GatewayExtension. The parameter key is the key of
+// the GatewayExtension. The problems name its fields.
 func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: key}}}
 	for i, p := range from.Providers {
@@ -79,8 +79,9 @@ func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 	return c.problems
 }
 
-// jwtMessage returns a JwtAuthentication message with the providers of a GatewayExtension, and one requirement
-// with its name. A token of any of the providers meets the requirement.
+// jwtMessage returns a JwtAuthentication message with the providers of a GatewayExtension, and one requirement with
+// the GatewayExtension's name. A token of any of the providers meets the requirement. With from.Missing, so does a
+// request without a token, and with from.Failed, so does every request.
 func jwtMessage(from *ir.JWT) *jwtv3.JwtAuthentication {
 	to := &jwtv3.JwtAuthentication{Providers: map[string]*jwtv3.JwtProvider{}, RequirementMap: map[string]*jwtv3.JwtRequirement{}}
 	var enough []*jwtv3.JwtRequirement

@@ -12,9 +12,9 @@ import (
 
 const locationName = "envoy.filters.http.header_mutation/location"
 
-// locationFilter returns the filter that removes the port from the Location of a redirect. Envoy drops the
-// request's port only if the route sets another port. That port is then always visible, even if it is the
-// default port of the scheme, which should be left out (Gateway API, HTTPRequestRedirectFilter.port).
+// locationFilter returns the filter that removes the port from the Location of a redirect. Envoy replaces the port of
+// the request's host only if the route sets a port. It then always writes the port that the route sets, even if that
+// is the default port of the scheme, which must not be written (Gateway API, HTTPRequestRedirectFilter.port).
 func locationFilter() httpFilter {
 	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}
 }

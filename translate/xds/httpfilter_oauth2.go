@@ -25,7 +25,7 @@ func oauth2Filter() httpFilter {
 }
 
 // oauth2 returns the per-route configuration (OAuth2PerRoute) that makes users sign in, or nil without the policy
-// field oauth2. Its field Config is always set, because without Config Envoy would let all requests pass.
+// field oauth2. The configuration's field Config is always set: if it were not, Envoy would let all requests pass.
 func oauth2(extras *ir.Extras) message {
 	if extras.OAuth2 == nil {
 		return nil
@@ -76,7 +76,7 @@ func exactPath(path string) *matcherv3.PathMatcher {
 	}}}
 }
 
-// sdsSecret returns the reference to a secret that Envoy fetches on the same stream.
+// sdsSecret returns a reference to a secret that Envoy requests by SDS, on its ADS stream.
 func sdsSecret(name string) *tlsv3.SdsSecretConfig {
 	return &tlsv3.SdsSecretConfig{Name: name, SdsConfig: adsSource()}
 }

@@ -17,8 +17,8 @@ func localRateLimitFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.local_ratelimit", chain: noLimit, route: tokenBucket}
 }
 
-// noLimit returns the configuration of localRateLimitFilter in the filter chain of the listener. It limits
-// nothing.
+// noLimit returns the configuration of localRateLimitFilter in the filter chain of the listener. With it, the filter
+// limits nothing.
 func noLimit() message { return &limitv3.LocalRateLimit{StatPrefix: limitStat} }
 
 // tokenBucket returns the configuration of localRateLimitFilter, or nil without a limit.

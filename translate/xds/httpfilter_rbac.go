@@ -10,16 +10,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// openWithoutHeaderCode is the code of the warning that a Deny expression does not match if a header is
-// missing.
+// openWithoutHeaderCode is the code of the warning that a Deny expression lets requests without a header pass.
 const openWithoutHeaderCode = "OpenWithoutHeader"
 
 const rbacPolicy = "rbac/"
 
 // rbacFilter returns the HTTP filter for the policy field rbac. It comes after the filters that authenticate,
 // because expressions read the metadata of these filters. It comes before the filters that count requests. Its
-// configuration is a matcher with an action for every request, and never a list of policies. With an empty list
-// that denies, Envoy lets all requests pass.
+// configuration is a matcher with an action for every request, and never a list of policies: if a list of policies
+// for denial is empty, Envoy lets all requests pass.
 func rbacFilter() httpFilter {
 	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), since: 1, chain: emptyRBAC, route: rbacRules}
 }
@@ -47,9 +46,11 @@ func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	return &xdsmatcherv3.Matcher{OnNoMatch: next}
 }
 
-// expressionMatch returns the action for a request from an allowed address. If an expression is true, or there are
-// no expressions, the action denies the request if rbac.Deny is true, and otherwise allows it. If no expression is
-// true, the parameter other is the action. If an expression is invalid, the action denies every request.
+// expressionMatch returns the action for a request from an allowed address:
+//   - If an expression is true, or there are no expressions, the action denies the request if rbac.Deny is true, and
+//     allows it if rbac.Deny is false.
+//   - If no expression is true, the parameter other is the action.
+//   - If an expression is invalid, the action denies every request.
 func expressionMatch(rbac *ir.RBAC, other *xdsmatcherv3.Matcher_OnMatch) *xdsmatcherv3.Matcher_OnMatch {
 	if len(rbac.Expressions) == 0 {
 		return rbacAction(rbacPolicy+"allowedCIDRs", !rbac.Deny)

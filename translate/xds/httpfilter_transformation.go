@@ -19,8 +19,8 @@ func transformationFilter() httpFilter {
 	return httpFilter{name: mutationName, joined: true, chain: emptyMutation, route: transformationOf}
 }
 
-// emptyMutation returns the configuration of a header_mutation filter in the filter chain of the listener. It
-// changes nothing.
+// emptyMutation returns the configuration of a header_mutation filter in the filter chain of the listener. With it,
+// the filter changes nothing.
 func emptyMutation() message { return &headerv3.HeaderMutation{} }
 
 // transformationOf returns the configuration of transformationFilter, or nil if nothing is changed.
@@ -37,8 +37,8 @@ func transformationOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: changes}
 }
 
-// mutations converts header changes, in order. response is true if they change a response. cel is true if a
-// value needs the CEL formatter.
+// mutations converts header changes, in order. The parameter response is true if they change a response. The bool
+// is true if a value needs the CEL formatter (see celFormatter).
 func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.HeaderMutation, cel bool) {
 	for _, change := range changes {
 		if change.Kind == ir.RemoveHeader {
@@ -62,8 +62,8 @@ func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.Hea
 	return list, cel
 }
 
-// celFormatter returns the CEL formatter with the functions that templates use. Without these options, Envoy
-// accepts some of the functions but writes no header.
+// celFormatter returns the CEL formatter. Its configuration enables the functions for texts that header values use.
+// If they are not enabled, Envoy accepts some of the values that use them, but does not write the header.
 func celFormatter() *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.formatter.cel", TypedConfig: pack(&celv3.Cel{
 		CelConfig: &corev3.CelExpressionConfig{EnableStringFunctions: true, EnableStringConcat: true, EnableStringConversion: true},
@@ -76,9 +76,9 @@ func checkTransformation(c *checker, extras *ir.Extras) {
 	c.changes(ir.FieldTransformation.Path()+".response", extras.Response)
 }
 
-// changes rejects invalid header changes of a transformation. at is the path of transformation.request or
-// transformation.response. Problems name fields below it: the n-th change of a kind (set, add or remove) is the
-// n-th item of that list.
+// changes rejects invalid header changes of a transformation. The parameter at is the path of transformation.request
+// or transformation.response. The problems name fields below this path, for example the field set[n] for the n-th
+// change that sets a header.
 func (c *checker) changes(at string, changes []ir.HeaderChange) {
 	seen := map[ir.ChangeKind]int{}
 	for _, change := range changes {

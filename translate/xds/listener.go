@@ -31,8 +31,9 @@ const (
 	connectionWindowSize = 1 << 20
 )
 
-// Listener returns the resource of one port (docs/design/gateways.md). Routes come by RDS and certificates by
-// SDS, on the same stream. So an edit of a route or a new certificate never changes the listener.
+// Listener returns the Envoy listener of one port, as a resource (docs/design/gateways.md). HTTP routes come by RDS,
+// and certificates by SDS, on the same stream. So an edit of an HTTP route or a new certificate never changes the
+// listener. The routes of Streams are part of the listener.
 func Listener(port *ir.Port) Resource {
 	if port.UDP {
 		return newResource(ListenerType, port.Name, marshal(udpListener(port)))
@@ -57,9 +58,9 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf returns a listener with only its name and addresses. It does not set the option for
-// Port.Exclusive: Listener sets it for TCP only. With one socket for several threads, Envoy could not assign
-// datagrams to their sessions.
+// listenerOf returns a listener with its name and addresses, but without filters. It does not set the option for
+// Port.Exclusive: the function Listener sets it, for TCP only. For UDP, the option would make several threads share
+// one socket, and Envoy could not assign datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,
@@ -108,8 +109,8 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 	}
 }
 
-// dropClaims returns the extension that removes headers before Envoy chooses a route, because a client could
-// forge them. The headers are ir.UserHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
+// dropClaims returns the extension that removes headers that a client could forge, before Envoy chooses a route. The
+// headers are ir.UserHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
 func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
 	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader}
 	if port.TrustedHops == 0 {
@@ -130,8 +131,8 @@ func proxyProtocol() *listenerv3.ListenerFilter {
 	}
 }
 
-// filterChain returns one HTTP filter chain. With TLS it accepts only TLS connections: Envoy closes other
-// connections at once, because no chain matches them.
+// filterChain returns the filter chain of an ir.Chain, for HTTP. A chain with TLS accepts only TLS connections: Envoy
+// closes other connections at once, because no chain matches them.
 func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Filters: []*listenerv3.Filter{{
@@ -151,8 +152,9 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	return out
 }
 
-// udpListener returns the listener of a UDP port. It names one cluster with all backends of its route, by
-// weight. So a change of the backends does not update the listener. An update would end its sessions.
+// udpListener returns the listener of a UDP port. The listener names one cluster, which has all backends of the route
+// with their weights. So a change of the backends does not update the listener. An update would end the listener's
+// sessions.
 func udpListener(port *ir.Port) *listenerv3.Listener {
 	listener := listenerOf(port)
 	listener.UdpListenerConfig = &listenerv3.UdpListenerConfig{}

@@ -51,8 +51,8 @@ func percentage(percent uint32) *corev3.RuntimeFractionalPercent {
 	}
 }
 
-// substitute returns a rewrite of the text that pattern, a regular expression, matches. The new text is
-// substitution, which may refer to groups of the expression.
+// substitute returns a rewrite of the text that a regular expression (the parameter pattern) matches. The parameter
+// substitution is the new text, which may refer to groups of the expression.
 func substitute(pattern, substitution string) *matcherv3.RegexMatchAndSubstitute {
 	return &matcherv3.RegexMatchAndSubstitute{Pattern: regex(pattern), Substitution: substitution}
 }

@@ -1,9 +1,8 @@
 package xds
 
-// NoCluster is the name of the cluster of a backend that could not be resolved. No such cluster exists. So
-// Envoy answers the backend's share of requests with 500, or with 503 for a GRPCRoute (Gateway API,
-// HTTPRouteRule.backendRefs). It closes the backend's share of connections. The names of existing clusters have
-// at least two slashes.
+// NoCluster is the name of the cluster of a backend that could not be resolved. No cluster has this name: the names
+// of existing clusters have at least two slashes. So Envoy answers the backend's share of requests with 500, or with
+// 503 for a GRPCRoute (Gateway API, HTTPRouteRule.backendRefs). Envoy closes the backend's share of connections.
 const NoCluster = "gatefold/unresolved"
 
 // DeniedCluster is the name of the cluster for connections and datagrams of denied clients. No such cluster
@@ -27,8 +26,8 @@ const (
 	FilterType   = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
 )
 
-// newResource returns a resource with an encoded message. Its version is the hash of the message
-// (docs/design/xds.md).
+// newResource returns a resource with an encoded message (the parameter body). The version of the resource is the
+// hash of the message (docs/design/xds.md).
 func newResource(typeURL, name string, body []byte) Resource {
 	return Resource{Type: typeURL, Name: name, Version: sumOf(body).String(), Body: body}
 }

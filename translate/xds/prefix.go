@@ -7,9 +7,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Prefix returns a text with which the path, including the query, of every matching request begins. For example,
-// it returns "/foo" for the prefix /foo, which also accepts "/foo?x". It returns "" for a regular expression
-// without such a beginning, or with one that Prefix cannot find. Prefix must agree with routeMatch.
+// Prefix returns a text with which the path of every matching request begins. The path includes the query. For
+// example, Prefix returns "/foo" for the prefix /foo, which also accepts "/foo?x". For a regular expression without
+// such a beginning, or with one that Prefix cannot find, it returns match.Within, which may be "". Prefix must agree
+// with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -21,8 +22,8 @@ func Prefix(match *ir.Match) string {
 	return prefix
 }
 
-// Covers reports whether a match certainly accepts every request whose path begins with key. The result is true
-// only if the match has no condition except a path prefix, and key begins with this prefix and a slash.
+// Covers reports whether a match certainly accepts every request whose path begins with the parameter key. The result
+// is true only if the match has no condition except a path prefix, and the key begins with this prefix and a slash.
 func Covers(match *ir.Match, key string) bool {
 	if match.Path.Kind != ir.PathPrefix || match.Method != "" || match.Within != "" ||
 		len(match.Hosts)+len(match.Headers)+len(match.Query) > 0 {
@@ -32,12 +33,13 @@ func Covers(match *ir.Match, key string) bool {
 	return strings.HasPrefix(key, segment) && !strings.ContainsAny(segment, "?#") // the path ends at "?" or "#"
 }
 
-// Counts reports whether the action has a local rate limit. Envoy counts requests for each route separately. So
-// such a route must not be in several leaves (see Leaf), where each copy would count only its own requests.
+// Counts reports whether the action has a local rate limit from the policies of the route. Envoy counts requests for
+// each route separately. So a route with such an action must not be in several leaves (see Leaf), where each copy of
+// the route would count only its own requests.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
 // regexPrefix returns the common beginning of all texts that a regular expression matches as a whole. It
-// returns "" if there is none, or if it cannot be found.
+// returns "" if there is no common beginning, or if regexPrefix cannot find it.
 func regexPrefix(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -48,8 +50,8 @@ func regexPrefix(pattern string) string {
 }
 
 // leading returns the text with which every match of an expression begins, or "" if there is none or leading
-// cannot find it. whole is true if every match consists of exactly this text. The caller may then append the
-// beginning of the expression that follows.
+// cannot find it. The bool is true if every match consists of exactly this text. If another expression
+// follows, the caller may then append the beginning of its matches.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

@@ -12,10 +12,10 @@ import (
 // headers that Envoy writes itself.
 const envoyPrefix = "x-envoy-"
 
-// protectedHeaders returns the headers that no filter, policy or external service may set, add or remove, in
-// lower case. They say where a message ends and what a connection is used for, and Envoy writes them itself.
-// With any other value, the next message on the connection, perhaps of another user, would become part of this
-// message (RFC 9112, sections 6 and 11). The hop-by-hop headers are those of RFC 9110, section 7.6.1.
+// protectedHeaders returns the names, in lower case, of the headers that no filter, policy or external service may
+// set, add or remove. These headers say where a message ends and what a connection is used for, and Envoy writes them
+// itself. With a wrong value, the next message on the connection, perhaps of another user, could become part of the
+// message before (RFC 9112, sections 6 and 11). The hop-by-hop headers are those of RFC 9110, section 7.6.1.
 //
 // Proxy-Authenticate and Proxy-Authorization are not included. They do not describe messages or connections,
 // and a backend may be a proxy itself.
@@ -38,10 +38,11 @@ func isEnvoyHeader(name string) bool {
 	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), envoyPrefix)
 }
 
-// serviceRules returns rules for the headers that an external service may change. The rules forbid protected
-// headers, headers of Envoy, the host, and all pseudo headers except the path. Method and status are forbidden
-// because they describe where a message ends: after HEAD and 204 no body follows. Envoy ignores forbidden changes
-// and applies the other changes. The parameter more has regular expressions for further forbidden names.
+// serviceRules returns rules for the headers that an external service may change. Together with Envoy's defaults, the
+// rules forbid changes of protected headers, headers of Envoy, the host, and all pseudo headers except the path.
+// Method and status are forbidden because they describe where a message ends: after HEAD and 204 no body follows.
+// Envoy ignores forbidden changes and applies the other changes. The parameter more has regular expressions for
+// further forbidden names.
 func serviceRules(more ...string) *mutationv3.HeaderMutationRules {
 	names := append([]string{":method", ":status", ":scheme", ":authority", ":protocol"}, more...)
 	for _, name := range protectedHeaders() {

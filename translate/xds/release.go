@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Release is a minor version of Envoy. The zero Release is for a client that reports no version, and counts as the
-// newest release.
+// Release is a minor version of Envoy. The zero Release is for a client that reports no version. Such a client gets
+// the same resources as the newest Envoy.
 type Release struct{ Major, Minor int }
 
 // ReleaseOf returns the release of a version, for example of "1.36.4". It returns zero if the version does not
@@ -25,7 +25,8 @@ func ReleaseOf(version string) (r Release) {
 	return r
 }
 
-// Before reports whether r is older than the other release. It returns false if r is zero.
+// Before reports whether r is older than another release (the parameter other). It returns false if one of the two is
+// zero.
 func (r Release) Before(other Release) bool {
 	if r == (Release{}) {
 		return false
@@ -36,14 +37,15 @@ func (r Release) Before(other Release) bool {
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
 // feature is something that gatefold sends, but that some supported releases of Envoy do not support. An Envoy
-// without the feature gets listeners and routes without the feature (see ListenerFor, TableFor and Lacks).
+// without the feature gets listeners without the feature's filter (see ListenerFor). Routes that use the feature
+// answer 500 in such an Envoy (see Lacks) or, for an optional feature, do not have the feature (see TableFor).
 // gatefold cannot know beforehand what an Envoy rejects for other reasons: a search finds it (see Probe).
 type feature struct {
 	field ir.Field
 	// what is the name of the feature in messages.
 	what string
-	// filter is the name of the HTTP filter that the feature needs. Filters whose names begin with it and a slash
-	// belong to the feature, too.
+	// filter is the name of the HTTP filter that the feature needs. Filters whose names begin with this name and a
+	// slash belong to the feature, too.
 	filter string
 	// chain is the first release of Envoy that supports the filter. The listeners of older releases do not have
 	// the filter in their HTTP filter chain. Zero means that all releases support it.
@@ -54,8 +56,8 @@ type feature struct {
 	// optional is true if older releases get the route without the feature's configuration, instead of a route
 	// that answers 500. Such a route must be safe without the feature.
 	optional bool
-	// uses reports whether a configuration of the filter uses the feature. nil means that every configuration
-	// does.
+	// uses reports whether an encoded configuration of the filter uses the feature. If uses is nil, every
+	// configuration does.
 	uses func(config []byte) bool
 }
 
@@ -103,8 +105,8 @@ type Lack struct {
 	Since Release
 }
 
-// Field numbers that are read by hand: of envoy.config.route.v3, envoy.config.listener.v3, and
-// envoy.extensions.filters: network.http_connection_manager.v3 and http.header_mutation.v3.
+// Numbers of the fields that are read by hand. The fields belong to messages of envoy.config.route.v3,
+// envoy.config.listener.v3, and the filters http_connection_manager.v3 and header_mutation.v3.
 const (
 	routeFilterConfigs protowire.Number = 13
 	hostFilterConfigs  protowire.Number = 15
@@ -122,8 +124,8 @@ const (
 	filterConfigURL                       = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
 )
 
-// ListenerFor returns the listener for Envoys of one release (of). HTTP filters that the release does not have are
-// left out. If none is left out, same is true, and the result is the given listener.
+// ListenerFor returns the listener for Envoys of one release (the parameter of). HTTP filters that the release does
+// not have are left out. If none is left out, same is true, and the result is the given listener.
 func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	var lacking []feature
 	for _, f := range features() {
@@ -170,9 +172,10 @@ func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byt
 	return out
 }
 
-// Lacks returns the routes and virtual hosts of an encoded RouteConfiguration that need a feature which the
-// release (of) does not have. Optional features do not count. These routes and virtual hosts must answer 500:
-// Envoy would ignore the configuration of a missing filter, and let requests pass.
+// Lacks returns the routes and virtual hosts of an encoded RouteConfiguration that need a feature which a release
+// (the parameter of) does not have. Optional features do not count. These routes and virtual hosts must answer 500:
+// Envoy would ignore the configuration of a missing filter, and let requests pass. If a virtual host is in the
+// result, its routes need not be.
 func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
 }
@@ -209,8 +212,8 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	return all
 }
 
-// lackedBy returns the features that routes cannot use in Envoys of the release (of). If optional is true, it
-// returns only optional features, and otherwise only the others.
+// lackedBy returns the features that routes cannot use in Envoys of one release (the parameter of). If the parameter
+// optional is true, it returns only optional features, and if it is false, only those that are not optional.
 func lackedBy(of Release, optional bool) (lacking []feature) {
 	for _, f := range features() {
 		if f.optional == optional && of.Before(f.routes) {
@@ -220,9 +223,9 @@ func lackedBy(of Release, optional bool) (lacking []feature) {
 	return lacking
 }
 
-// TableFor returns the RouteConfiguration for Envoys of one release (of). Optional features that the release does
-// not have are removed from the routes. If nothing is removed, same is true, and the result is the given
-// RouteConfiguration. Routes and virtual hosts that Lacks returns are still in the result.
+// TableFor returns the RouteConfiguration for Envoys of one release (the parameter of). Optional features that the
+// release does not have are removed from the routes. If nothing is removed, same is true, and the result is the given
+// RouteConfiguration. TableFor does not change the routes and virtual hosts that Lacks returns for other features.
 func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	lacking, same := lackedBy(of, true), true
 	if len(lacking) == 0 {
@@ -252,8 +255,8 @@ func (f *feature) lack(p Piece) Lack {
 	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
 }
 
-// changesCase reports whether a configuration of header_mutation uses the functions lower or upper of a
-// template. Older releases of Envoy cannot enable them in the CEL formatter.
+// changesCase reports whether a configuration of header_mutation uses the template functions "lower" or "upper".
+// Releases of Envoy without this feature cannot enable these functions in the CEL formatter.
 func changesCase(config []byte) bool {
 	mutations, _ := bytesAt(config, anyValue, perRouteMutations)
 	if _, computes := bytesAt(mutations, mutationsFormatters); !computes {
@@ -262,9 +265,9 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns a feature (from the list of) that an encoded virtual host or route uses, or nil if it uses none.
-// A filter that is only turned off does not count. The parameter configs is the number of the field that has the
-// filter configurations.
+// needed returns one of the features in the parameter of that an encoded virtual host or route uses. It returns nil
+// if the virtual host or route uses none of them. A filter that is only turned off does not count. The parameter
+// configs is the number of the field that has the filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

@@ -11,7 +11,7 @@ import (
 
 // JWTFilter is the name of the filter that checks tokens, in the chain of every listener and as a resource. In
 // Envoy, the providers of tokens belong to the filter and not to routes. So the filter's configuration is a
-// resource, and an edit of it changes no listener. A route names one requirement of the filter.
+// resource, and an edit of the configuration changes no listener. A route names one requirement of the filter.
 const JWTFilter = "gatefold/jwt"
 
 // Field numbers that are read and written by hand: of envoy.config.core.v3.TypedExtensionConfig, and of
@@ -39,8 +39,8 @@ func RequirementFilter(all []Requirement) Resource {
 	return newResource(FilterType, JWTFilter, append(text(filterName, JWTFilter), wrap(filterConfig, packed)...))
 }
 
-// Requirements returns the requirements in the body of a resource that RequirementFilter has returned. It
-// returns nil for other resources.
+// Requirements returns the requirements in the body of a resource that RequirementFilter has returned. It returns nil
+// if there are none, and if the body is no such resource.
 func Requirements(filter []byte) (all []Requirement) {
 	config, ok := bytesAt(filter, filterConfig, anyValue)
 	if !ok {
@@ -78,9 +78,9 @@ func ownerOf(entry string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// bytesAt returns the value of a nested field in an encoded message. path has the field numbers, the outermost
-// first. Of a repeated field it uses the first element. ok is false if the message has no such field or cannot
-// be read.
+// bytesAt returns the value of a nested field in an encoded message. The parameter path has the field numbers, the
+// outermost first. Of a repeated field, bytesAt uses the first element. With an empty path, it returns the message
+// itself. The result ok is false if the message has no such field or cannot be read.
 func bytesAt(body []byte, path ...protowire.Number) (value []byte, ok bool) {
 	if len(path) == 0 {
 		return body, true

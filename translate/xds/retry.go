@@ -25,7 +25,8 @@ const (
 	hostSelections = 5
 )
 
-// retryPolicy returns the retries of an action, or nil if it has none.
+// retryPolicy returns the retries of an action in Envoy's form, or nil if the action has no Retry. The limit for one
+// attempt is BackendTimeout if that is above 0, and Retry.PerTry in all other cases.
 func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 	retry := action.Retry
 	if retry == nil {
@@ -58,9 +59,8 @@ func retryPolicy(action *ir.Action) *routev3.RetryPolicy {
 	return policy
 }
 
-// retryConditions returns the conditions under which Envoy retries a request. If the retry names no conditions,
-// these are failures before a backend answers. If the retry names status codes, a condition for these codes is
-// added.
+// retryConditions returns the conditions under which Envoy retries a request. They are those in retry.On or, if there
+// are none, failures before a backend answers. If there are retry.Codes, a condition for these status codes is added.
 func retryConditions(retry *ir.Retry) []string {
 	const byCode = "retriable-status-codes"
 	conditions := slices.Clone(retry.On)

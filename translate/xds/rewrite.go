@@ -20,7 +20,7 @@ var redirectCodes = map[uint32]routev3.RedirectAction_RedirectResponseCode{
 	308: routev3.RedirectAction_PERMANENT_REDIRECT,
 }
 
-// redirect returns the action that answers with a redirect.
+// redirect returns Envoy's action that answers with a redirect. The parameter match is the route's condition.
 func redirect(match *ir.Match, to *ir.Redirect) *routev3.RedirectAction {
 	action := &routev3.RedirectAction{
 		HostRedirect: to.Hostname,
@@ -46,7 +46,8 @@ func redirect(match *ir.Match, to *ir.Redirect) *routev3.RedirectAction {
 	return action
 }
 
-// setRewrite sets the new host and path. rewrite may be nil.
+// setRewrite sets the new host and path of requests in Envoy's action. The parameter match is the route's condition.
+// The parameter rewrite may be nil.
 func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrite) {
 	if rewrite == nil {
 		return
@@ -65,10 +66,11 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts gives each backend its own new Host, if at least one backend has a new Host. Otherwise Envoy would use
-// the Host of the route for every backend. A backend without a new Host gets that of the rule. If the rule has
-// none either, and autoHostRewrite is on, the backend gets its DNS name. If no backend has a new Host, or neither
-// the rule nor autoHostRewrite sets one, pushHosts returns the action unchanged.
+// pushHosts moves the new Host of a rule to its backends, if at least one backend has a new Host. This is needed
+// because Envoy would use the Host of the route for every backend. A backend that has no new Host gets that of the
+// rule. If the rule has none either, and autoHostRewrite is on, the backend gets its DNS name (ir.Backend.DNSName).
+// If no backend has a new Host, or neither the rule nor autoHostRewrite sets one, pushHosts returns the action
+// unchanged.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost
@@ -98,7 +100,7 @@ func pushHosts(action ir.Action) ir.Action {
 	return action
 }
 
-// fullPath returns the new full path, which is "/" if the value is "".
+// fullPath returns the path that replaces the whole path: change.Value, or "/" if change.Value is "".
 func fullPath(change *ir.PathChange) string {
 	if change.Value == "" {
 		return "/"
@@ -106,11 +108,11 @@ func fullPath(change *ir.PathChange) string {
 	return change.Value
 }
 
-// prefixRewrite returns how Envoy replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier). If
-// Envoy's prefix_rewrite, which replaces plain text, is enough, it returns the text and nil. Otherwise it returns
-// "" and a regular expression with its replacement. A regular expression is needed if the new prefix is "/" and
-// the old one is not, or if the match is not for the replaced prefix, for example a child's exact path below its
-// parent's prefix.
+// prefixRewrite returns how Envoy replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier):
+//   - If Envoy's prefix_rewrite, which replaces plain text, is enough, it returns the new text and nil.
+//   - If a regular expression is needed, it returns "" and the expression with its replacement. That is so if the new
+//     prefix is "/" and the old one is not. It is also so if the match is not for the replaced prefix, for example a
+//     child's exact path below its parent's prefix.
 func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
 	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
 	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix

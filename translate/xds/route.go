@@ -13,7 +13,7 @@ import (
 )
 
 // Route encodes a rule as one envoy.config.route.v3.Route with the rule's name. If Envoy would reject the rule,
-// Route returns problems and no bytes. The caller then uses Closed. Equal rules have equal bytes.
+// Route returns problems and nil. The caller then uses Closed. Equal rules have equal bytes.
 func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	if problems := checkRule(rule); len(problems) > 0 {
 		return nil, problems
@@ -34,7 +34,7 @@ func Closed(rule *ir.Rule) *ir.Rule {
 	return &closed
 }
 
-// newRoute returns the message of Route.
+// newRoute returns the message that the function Route encodes.
 func newRoute(rule *ir.Rule) *routev3.Route {
 	action := pushHosts(pushDown(withExtras(rule.Action)))
 	route := &routev3.Route{
@@ -69,7 +69,7 @@ func respond(status uint32) *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: status}}
 }
 
-// routeMatch returns the condition of a route.
+// routeMatch converts a match to the condition of an Envoy route.
 func routeMatch(match *ir.Match) *routev3.RouteMatch {
 	m := &routev3.RouteMatch{}
 	switch path := match.Path; {
@@ -107,8 +107,8 @@ func routeMatch(match *ir.Match) *routev3.RouteMatch {
 }
 
 // hostsPattern returns a regular expression for the :authority of requests to one of the hosts. The expression
-// compares hosts as Envoy compares the domains of virtual hosts. So it ignores case, and everything after the last
-// colon outside of brackets, even if that is not a number.
+// compares hosts as Envoy compares the domains of virtual hosts: it ignores case, and the last colon outside of
+// brackets with everything after it, even if that is not a port number.
 func hostsPattern(hosts []string) string {
 	patterns := make([]string, len(hosts))
 	for i, host := range hosts {
@@ -133,7 +133,8 @@ func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	}
 }
 
-// checkRule returns what Envoy would reject in a rule, except in what policies add (see CheckExtras).
+// checkRule returns what Envoy would reject in a rule. It does not check the settings that policies add (see
+// CheckExtras).
 func checkRule(rule *ir.Rule) []manifest.Problem {
 	c := checker{rule: rule}
 	c.checkMatch(&rule.Match)

@@ -21,7 +21,8 @@ type Socket struct {
 	UDP bool
 }
 
-// All returns the socket with the same port on all addresses of the same family.
+// All returns the socket with the same port and protocol at the unspecified address (0.0.0.0 or "::"), which stands
+// for all addresses of the same family.
 func (s Socket) All() Socket {
 	all := netip.IPv4Unspecified()
 	if s.Addr().Is6() {
@@ -33,12 +34,12 @@ func (s Socket) All() Socket {
 // Binding is the set of sockets (addresses with ports) that a listener binds.
 type Binding struct {
 	Sockets []Socket
-	// Exclusive is true if no other socket can bind one of the addresses, not even with 0.0.0.0 or "::", and not
-	// even a socket of the same Envoy.
+	// Exclusive is true if the listener shares its ports with no other socket: not with one at 0.0.0.0 or "::", and
+	// not with one of the same Envoy.
 	Exclusive bool
 }
 
-// BindingOf returns the sockets that an encoded listener binds. Addresses that it cannot read are left out. If
+// BindingOf returns the sockets that an encoded listener binds. Addresses that BindingOf cannot read are left out. If
 // it cannot read the listener, the result is empty.
 func BindingOf(listener []byte) Binding {
 	var out Binding

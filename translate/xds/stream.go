@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// connectAttempts is how many endpoints of a cluster Envoy tries for a connection. Trying again is safe,
-// because nothing is sent before a connection exists.
+// connectAttempts is how often Envoy tries, at most, to connect to an endpoint of a cluster for one client
+// connection. Trying again is safe, because nothing is sent before a connection exists.
 const connectAttempts = 3
 
 // streamChains returns the filter chains of an ir.Stream. Each hostname has its own chain, so that an edit of one
@@ -33,9 +33,9 @@ func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterCha
 	return out
 }
 
-// chainsFor returns the filter chains of an ir.Stream for one hostname. There is a chain for the clients that
-// Access admits, if it admits any, and a chain for the clients that Access denies, if it denies any. If domain
-// is "", the chains are for every connection.
+// chainsFor returns the filter chains of an ir.Stream for one hostname (the parameter domain). There is a chain for
+// the clients that stream.Access admits, if it admits any, and a chain for the clients that it denies, if it denies
+// any. If domain is "", the chains are for every connection.
 func chainsFor(port *ir.Port, stream *ir.Stream, domain string) []*listenerv3.FilterChain {
 	allowed, denied, limited := admitted(stream.Access)
 	if !limited {
@@ -66,9 +66,9 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 	return chain
 }
 
-// admitted returns the address ranges of the clients that access allows and of those that access denies. Every
-// address is in at least one of the ranges. If an address is in several ranges, the range with the longest prefix
-// decides. limited is false if all clients are allowed.
+// admitted returns the address ranges of the clients that the parameter access allows, and of those that it denies.
+// If an address is in several ranges, the range with the longest prefix decides. The bool is false if all
+// clients are allowed. If the bool is true, every address is in at least one of the ranges.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {
@@ -108,9 +108,9 @@ func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	}
 }
 
-// streamChain returns the filter chain of an ir.Stream for one hostname. If domain is "", the chain is for
-// every connection. Each chain has a unique name. Envoy compares chains, so a change of one chain does not
-// affect the connections of the others.
+// streamChain returns the filter chain of an ir.Stream for one hostname (the parameter domain), regardless of
+// stream.Access. If domain is "", the chain is for every connection. Each chain of a listener has another name. Envoy
+// compares chains, so a change of one chain does not affect the connections of the others.
 func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{
 		Name: port.Name + "/" + stream.Name(),
@@ -133,8 +133,9 @@ func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.Fi
 	return out
 }
 
-// tcpProxy returns the filter that distributes connections to the backends by weight. A backend that is not
-// resolved keeps its share: those connections go to a cluster that does not exist, so Envoy closes them.
+// tcpProxy returns the filter that distributes connections to the backends by weight. A backend that is not resolved
+// keeps its share: these connections go to a cluster that does not exist, so Envoy closes them. If no backend can get
+// connections, all connections go there.
 func tcpProxy(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 	out := &tcpv3.TcpProxy{
 		StatPrefix:         port.Name,

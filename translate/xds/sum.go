@@ -24,8 +24,8 @@ type sums struct {
 	part *Sum // the part that is added; reused to avoid an allocation for each part
 }
 
-// newSums returns a new hash computation to which the encodings in frames are already added. The parameter kind
-// makes the hashes of different types of content differ, even if the parts are equal.
+// newSums returns a new sums to which the Sum of each encoding in frames is already added. The parameter kind makes
+// the results for different types of content differ, even if the added Sums are equal.
 func newSums(kind string, frames ...[]byte) sums {
 	s := sums{sha256.New(), new(Sum)}
 	s.add(sumOf([]byte(kind)))
@@ -40,5 +40,5 @@ func (s sums) add(part Sum) {
 	s.hash.Write(s.part[:])
 }
 
-// sum returns the Sum of the parts so far.
+// sum returns one Sum over all Sums that were added.
 func (s sums) sum() Sum { return Sum(s.hash.Sum(nil)[:16]) }

@@ -69,7 +69,7 @@ type hostParts struct {
 }
 
 // Pieces returns the parts of an encoded RouteConfiguration: each virtual host without its routes, followed by
-// these routes. A route that is in several leaves of a compiled host (see Leaf) is listed once.
+// these routes. In a compiled host, a route can be in several leaves (see Leaf). Pieces lists it once.
 func Pieces(table []byte) (all []Piece) {
 	eachHost(table, func(h hostParts) {
 		name := string(h.name)
@@ -85,7 +85,7 @@ func Pieces(table []byte) (all []Piece) {
 	return all
 }
 
-// eachHost yields the virtual hosts of an encoded RouteConfiguration.
+// eachHost calls yield with each virtual host of an encoded RouteConfiguration, decoded one level deep.
 func eachHost(table []byte, yield func(hostParts)) {
 	eachField(table, func(number protowire.Number, _, value []byte) {
 		if number == routeConfigurationVirtualHosts {
@@ -138,8 +138,9 @@ func leafPath() []protowire.Number {
 	return []protowire.Number{matcherTree, treePrefixes, prefixEntries, entryValue, onMatchAction, extensionConfig, anyValue}
 }
 
-// eachField yields every field of an encoded message: the number, the whole field, and the value. The value is
-// nil for a field without a length. eachField panics if the message cannot be read, which is a bug.
+// eachField calls yield with every field of an encoded message: the number, the encoding of the whole field, and the
+// value. The value is nil for a field that is encoded without a length. eachField panics if the message cannot be
+// read, which is a bug.
 func eachField(body []byte, yield func(number protowire.Number, field, value []byte)) {
 	for len(body) > 0 {
 		number, kind, tag := protowire.ConsumeTag(body)
@@ -156,8 +157,9 @@ func eachField(body []byte, yield func(number protowire.Number, field, value []b
 	}
 }
 
-// editAt returns a copy of the encoded message body. The function replace changes the nested messages at path,
-// which has field numbers, the outermost first. A repeated field on the path means all of its elements.
+// editAt returns a copy of an encoded message (the parameter body) in which nested messages are changed. The
+// parameter path has the field numbers that lead to them, the outermost first. A repeated field on the path means all
+// of its elements. The function replace returns the new encoding of a nested message.
 func editAt(body []byte, path []protowire.Number, replace func([]byte) []byte) []byte {
 	if len(path) == 0 {
 		return replace(body)
@@ -184,12 +186,13 @@ func nameOf(route []byte) (name string) {
 }
 
 // Without returns a copy of a RouteConfiguration in which the parts with a Fault answer 500, or are left out if
-// Fault.Match is true. A Fault applies only if its Sum is the hash of the part. found are the parts whose
+// Fault.Match is true. A Fault applies only if its Sum is the hash of the part. The map found has the parts whose
 // Faults applied.
 //
-// If all routes of a Leaf are left out, the Leaf answers 404. No other route would match there: a Leaf lacks
-// later routes only behind a route that covers it (see Covers). Such a route matches by its path alone, and
-// Envoy accepts every path that checkMatch accepts. So it is never left out.
+// If all routes of a Leaf are left out, the Leaf answers 404. This is right, because no other route would match
+// there. A Leaf has all routes that can match, except those that come after a route that covers the Leaf (see
+// Covers). A covering route matches by its path alone, and Envoy accepts every path that checkMatch accepts. So a
+// covering route is never left out.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host
@@ -207,8 +210,8 @@ func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Pa
 	return RouteConfiguration(table.Name, hosts), found
 }
 
-// without returns the virtual host after Faults are applied: a route that Envoy rejected answers 500, or is left
-// out if Fault.Match is true (see Without). The Parts of these routes are added to found.
+// without returns the virtual host after the Faults of its routes are applied: a route with a Fault answers 500, or
+// is left out if Fault.Match is true (see Without). The Parts of these routes are added to the map found.
 func (h hostParts) without(faults map[Part]Fault, found map[Part]bool) Host {
 	keep := func(body []byte) []byte {
 		at := Part{Host: string(h.name), Route: nameOf(body)}
@@ -250,7 +253,7 @@ func (h hostParts) edited(edit func(body []byte) []byte) Host {
 	}))...))
 }
 
-// closed returns a host with the same name and domains that answers 500 to every request.
+// closed returns a virtual host that answers 500 to every request. It has the name and domains of h.
 func (h hostParts) closed() Host {
 	all := &routev3.Route{
 		Name:   "rejected",
@@ -276,13 +279,14 @@ func answers500() *routev3.Route_DirectResponse {
 	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: http.StatusInternalServerError}}
 }
 
-// ProbeMark is a text in Envoy's message about the last route of a Probe.
+// ProbeMark is a text in Envoy's message about the last route of a Probe (see Probe).
 const ProbeMark = "gatefold-probe"
 
-// Probe returns a RouteConfiguration by which gatefold tests whether an Envoy accepts the parts in pieces. After
-// these parts comes a last route that every Envoy rejects. Envoy reports only the first fault that it reads. So
-// its message contains ProbeMark, a text of the last route, only if Envoy accepts all of the parts. Envoy rejects
-// a Probe in any case, and continues to serve its current configuration.
+// Probe returns a RouteConfiguration by which gatefold tests whether an Envoy accepts routes and virtual hosts. The
+// parameter name is the name of the RouteConfiguration, and the parameter pieces has the tested parts. After them
+// comes a last route that every Envoy rejects. Envoy reports only the first fault that it reads. So its message
+// contains ProbeMark, a text of the last route, only if Envoy accepts all of the parts. Envoy rejects a Probe in any
+// case, and continues to serve its current configuration.
 func Probe(name string, pieces []Piece) Resource {
 	bad := &routev3.Route{
 		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{Regex: "(" + ProbeMark}}},

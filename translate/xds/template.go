@@ -8,8 +8,9 @@ import (
 )
 
 // format converts a template to a format string of Envoy. The parameter response is true if the template is for a
-// response; the template function header then reads a header of the response, and not of the request. A missing
-// header counts as the empty text. computed is true if the format string needs the CEL formatter.
+// response: the template function "header" then reads a header of the response, and not of the request. A missing
+// header counts as the empty text. The bool is true if the format string needs the CEL formatter (see
+// celFormatter).
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
 	for _, expr := range template {
@@ -39,10 +40,11 @@ func readCommand(function string, response bool) string {
 	return ""
 }
 
-// Functions of CEL that Envoy has only if they are enabled.
+// Functions of CEL that Envoy has only if celFormatter enables them.
 const lowerCase, upperCase = ".lowerAscii()", ".upperAscii()"
 
-// celExpr returns an expression as CEL. It panics for a function that policy.parseTemplate does not know.
+// celExpr returns an expression of a template as an expression of CEL. The parameter response is true if the template
+// is for a response. celExpr panics for a function that policy.parseTemplate does not know.
 func celExpr(expr ir.Expr, response bool) string {
 	switch expr.Func {
 	case "":

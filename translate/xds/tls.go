@@ -23,7 +23,7 @@ func Secret(name string, pair *keypair.Pair) Resource {
 	}))
 }
 
-// inline returns content as it is, in the form of a data source.
+// inline returns Envoy's DataSource for bytes that are part of the configuration.
 func inline(content []byte) *corev3.DataSource {
 	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: content}}
 }
@@ -35,10 +35,10 @@ func Trust(name string, bundle *keypair.Bundle) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{TrustedCa: inline(bundle.PEM())})
 }
 
-// SystemTrust is like Trust, for CA certificates in a file that Envoy reads, and reads again when it is
+// SystemTrust is like Trust, for CA certificates in a file that Envoy reads. Envoy reads the file again when it is
 // replaced. An Envoy without the file keeps the clusters that use the Secret, but sends no requests to them. If
-// the cluster itself named the file, Envoy would reject the cluster, and the previous version of the cluster
-// would continue in clear text.
+// a cluster itself named a missing file, Envoy would reject the cluster, and the previous version of the cluster,
+// perhaps in clear text, would stay in use.
 func SystemTrust(name, file string) Resource {
 	return trust(name, &tlsv3.CertificateValidationContext{
 		TrustedCa:        &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: file}},
@@ -64,7 +64,8 @@ func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.Co
 	}
 }
 
-// minimumTLS returns the lowest version of TLS that Envoy accepts: 1.3 if version13 is true, otherwise 1.2.
+// minimumTLS returns TLS parameters with the lowest version that Envoy accepts: 1.3 if version13 is true, and 1.2 if
+// it is false.
 func minimumTLS(version13 bool) *tlsv3.TlsParameters {
 	if version13 {
 		return &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_3}

@@ -16,7 +16,8 @@ import (
 // aggressionKey is a runtime key that Envoy's message requires. No runtime sets it.
 const aggressionKey = "gatefold.slow_start.aggression"
 
-// applyUpstream sets the settings of policies in a cluster.
+// applyUpstream writes the settings of policies (c.Upstream) into Envoy's cluster (the parameter to). It changes
+// nothing if c.Upstream is nil.
 func applyUpstream(to *clusterv3.Cluster, c *ir.Cluster) {
 	from := c.Upstream
 	if from == nil {
@@ -155,8 +156,8 @@ func checkHost(c *ir.Cluster, written string) string {
 	return c.Objects[0].Name + "." + c.Objects[0].Namespace
 }
 
-// outliers returns Envoy's outlier detection. Unless MaxPercent is 0, Envoy can always eject one endpoint. Envoy's
-// default of 10 % would never eject one of two endpoints.
+// outliers returns Envoy's outlier detection. Unless MaxPercent is 0, Envoy can always eject one endpoint, even if
+// that is more than MaxPercent. With Envoy's default of 10 % alone, Envoy would never eject one of two endpoints.
 func outliers(from *ir.Outliers) *clusterv3.OutlierDetection {
 	to := &clusterv3.OutlierDetection{
 		Consecutive_5Xx: optionalNumber(from.Consecutive5xx), Interval: optionalDuration(from.Interval),

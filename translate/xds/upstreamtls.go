@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// upstreamTLS returns how Envoy uses TLS with endpoints. It offers only the protocol that Envoy will use: the
-// backend's appProtocol decides, not the handshake. It allows TLS 1.3, because Envoy's default for endpoints is
+// upstreamTLS returns how Envoy uses TLS with endpoints. In the handshake, Envoy offers only the protocol that it
+// will use: c.HTTP2 decides, not the handshake. The result allows TLS 1.3, because Envoy's default for endpoints is
 // at most TLS 1.2.
 func upstreamTLS(c *ir.Cluster) *corev3.TransportSocket {
 	common := &tlsv3.CommonTlsContext{TlsParams: minimumTLS(c.TLS.Version13), AlpnProtocols: []string{"http/1.1"}}

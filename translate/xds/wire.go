@@ -10,7 +10,7 @@ import (
 
 // Functions that encode messages, and that put encoded messages into others.
 
-// perEntryOverhead is at least the size of a tag and a length.
+// perEntryOverhead is enough space, in bytes, for the tag and the length of an embedded message.
 const perEntryOverhead = 8
 
 // appendRepeated appends encoded messages as elements of a repeated field.
@@ -49,7 +49,7 @@ func pack(message proto.Message) *anypb.Any {
 	}
 }
 
-// wrap returns an encoded message as a field of another message.
+// wrap returns an encoded message (the parameter body) as an encoded field of another message.
 func wrap(field protowire.Number, body []byte) []byte {
 	out := make([]byte, 0, len(body)+perEntryOverhead)
 	return append(appendHeader(out, field, len(body)), body...)

@@ -33,8 +33,8 @@ func (a *Adapter) stored(kind, namespace, name string) map[string]any {
 	return nil
 }
 
-// values decodes the values of a map of strings. It leaves out values that cannot be decoded. written may be
-// nil.
+// values decodes the values of a map of strings (the parameter written), which may be nil. It leaves out values that
+// cannot be decoded.
 func values(written any, decode func(string) ([]byte, error)) map[string][]byte {
 	all := map[string][]byte{}
 	fields, _ := written.(map[string]any)

@@ -21,8 +21,8 @@ import (
 // deletionLimit is how long gatefold may need to remove the status of a deleted object.
 const deletionLimit = 30 * time.Second
 
-// create stores a new object and returns it as a client reads it. It returns an error if the object is invalid
-// or exists, or if its namespace does not exist.
+// create stores a new object and returns it as a client reads it. It returns an error if the object is invalid, has
+// a resourceVersion or exists already, if its namespace does not exist, or if outlive returns an error.
 func (a *Adapter) create(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func (a *Adapter) outlive(c call) error {
 	return nil
 }
 
-// update replaces an object and returns it as a client reads it. If its kind has a CRD, the new object must
-// contain the resourceVersion of the old object, because API servers require that. It returns an error if the
-// object does not exist, if the new object is invalid, or if its resourceVersion is missing or outdated.
+// update replaces an object and returns it as a client reads it. It returns an error if the object does not exist,
+// if the new object is invalid, or if the new object has another uid or resourceVersion than the old one. If the
+// kind has a CRD, a missing resourceVersion is an error as well, as it is with API servers.
 func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
 	if err := c.fits(body); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (a *Adapter) update(c call, body map[string]any) (map[string]any, error) {
 	})
 }
 
-// patch merges a patch into an object (RFC 7386) and returns the object as a client reads it. It returns an
-// error if the object does not exist or the result is invalid.
+// patch merges a patch into an object (RFC 7386) and returns the object as a client reads it. It returns an error if
+// the object does not exist, if the patch has another uid or resourceVersion, or if the patched object is invalid.
 func (a *Adapter) patch(c call, patch map[string]any) (map[string]any, error) {
 	return a.change(c, func(before *object) (map[string]any, error) {
 		if before == nil {
@@ -328,7 +328,8 @@ func foldStringData(secret map[string]any) {
 	}
 }
 
-// complete returns a copy of an object with the default values of its version.
+// complete returns a copy of an object with the default values of its version, and without unknown fields. If the
+// kind has no CRD, the copy equals the object.
 func (c call) complete(content map[string]any) map[string]any {
 	checks := c.resource.checks[c.version]
 	if checks == nil {
@@ -337,8 +338,8 @@ func (c call) complete(content map[string]any) map[string]any {
 	return checks.complete(content)
 }
 
-// validate returns an error if the object is invalid by the schema of its version. before is the object that
-// content replaces, or nil.
+// validate returns an error if an object (the parameter content) is invalid by the schema of its version. The
+// parameter before is the object that content replaces, or nil. validate returns nil if the kind has no CRD.
 func (c call) validate(content, before map[string]any) error {
 	checks := c.resource.checks[c.version]
 	if checks == nil {

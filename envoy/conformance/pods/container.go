@@ -29,8 +29,8 @@ type container struct {
 // container is closed. It returns an error if it cannot listen on a port or if its environment is invalid.
 type program func(*container) error
 
-// run starts the program for the container of a Pod and returns the container. The error means that no program
-// fits, or that the program cannot start.
+// run starts the program for the container of a Pod and returns the container. The error means that the Pod has not
+// exactly one container, that a variable is not supported, that no program fits, or that the program cannot start.
 func run(object *corev1.Pod, sources Sources) (*container, error) {
 	if n := len(object.Spec.Containers); n != 1 {
 		return nil, fmt.Errorf("a pod has one container here, not %d", n)

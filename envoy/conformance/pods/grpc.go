@@ -18,7 +18,8 @@ type grpcEcho struct {
 	container *container
 }
 
-// serveGRPC is the program for echo-basic with the variable GRPC_ECHO_SERVER.
+// serveGRPC replaces the image echo-basic in a pod that sets the variable GRPC_ECHO_SERVER. It serves gRPC without
+// TLS. If the environment names a certificate, it also serves gRPC with TLS on another port.
 func serveGRPC(c *container) error {
 	if err := serveGRPCOn(c, c.variable("HTTP_PORT", "3000")); err != nil {
 		return err

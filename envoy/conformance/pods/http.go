@@ -48,8 +48,8 @@ type answer struct {
 	TLS *handshake `json:"tls,omitempty"`
 }
 
-// serveHTTP is the default program for echo-basic. It serves HTTP/1.1, and HTTP/2 without TLS on another port.
-// If the environment names a certificate, it also serves HTTPS.
+// serveHTTP replaces the image echo-basic in a pod that does not choose another program by a variable. It serves
+// HTTP/1.1, and HTTP/2 without TLS on another port. If the environment names a certificate, it also serves HTTPS.
 func serveHTTP(c *container) error {
 	e := &echo{container: c, port: c.variable("HTTP_PORT", "3000"), failures: map[string]int{}}
 	plain, err := c.listen(e.port)
@@ -84,8 +84,8 @@ func (e *echo) server(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ErrorLog: log.New(e.container.log, "", 0)}
 }
 
-// onlyHTTP2 answers HTTP/2 requests with echo, and HTTP/1.1 requests with 400. So the tests notice a proxy that
-// ignores appProtocol.
+// onlyHTTP2 answers HTTP/2 requests like the method echo, and HTTP/1.1 requests with 400. So the tests notice a
+// proxy that ignores appProtocol.
 func (e *echo) onlyHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 {
 		http.Error(w, "this port speaks HTTP/2 without TLS", http.StatusBadRequest)
@@ -187,9 +187,10 @@ func wait(ctx context.Context, w http.ResponseWriter, text string) bool {
 	}
 }
 
-// retry fails the first succeedAfter requests with the same uuid, and answers later requests with echo. A
-// failed request waits for delayRetry. Then it gets the status responseCode, or a TCP reset if responseCode is
-// not set. All these names are query parameters.
+// retry reads the query parameters uuid, succeedAfter, delayRetry and responseCode. The first succeedAfter requests
+// with the same uuid fail; the method echo answers later ones. A failed request waits for the time delayRetry.
+// Then it gets the status responseCode, or a TCP reset if responseCode is not set. Without uuid and a number in
+// succeedAfter, a request gets 400.
 func (e *echo) retry(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	uuid := query.Get("uuid")

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/tcpserver"
 )
 
-// serveTCP is the program for echo-basic with the variable TCP_ECHO_SERVER.
+// serveTCP replaces the image echo-basic in a pod that sets the variable TCP_ECHO_SERVER. It serves TCP without TLS
+// (see answerLines). If the environment names a certificate, it also serves TLS on another port.
 func serveTCP(c *container) error {
 	about := tcpserver.Context{
 		Namespace: c.env["NAMESPACE"],

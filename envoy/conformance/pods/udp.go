@@ -6,8 +6,9 @@ import (
 	"sigs.k8s.io/gateway-api/conformance/echo-basic/udpechoserver"
 )
 
-// serveUDP is the program for echo-basic with the variable UDP_ECHO_SERVER. It answers each datagram with a
-// JSON object: the datagram, and the name of the pod.
+// serveUDP replaces the image echo-basic in a pod that sets the variable UDP_ECHO_SERVER. It answers each datagram
+// with a JSON object. The object has the text of the datagram, and the names of the pod, its namespace, its Service
+// and its Ingress.
 func serveUDP(c *container) error {
 	bound, err := c.listenPacket(c.variable("UDP_PORT", "8080"))
 	if err != nil {

@@ -42,10 +42,10 @@ type World struct {
 	last []*discoveryv1.EndpointSlice
 }
 
-// New returns a World without pods. The World ends with ctx or with Close. changed is called with the sorted
-// list of all EndpointSlices whenever the list changes. The call is complete before the method that caused the
-// change returns. changed must not call Deploy, Remove, Service or RemoveService, and must not modify the list.
-// New returns an error if this machine has no address 127.0.2.1.
+// New returns a World without pods. The World ends with ctx or with Close. The World calls the function changed with
+// the sorted list of all EndpointSlices whenever Deploy, Remove, Service or RemoveService changes the list. The call
+// is complete before that method returns. The function changed must not call any of these methods, and must not
+// modify the list. New returns an error if this machine has no address 127.0.2.1.
 func New(ctx context.Context, sources Sources, changed func([]*discoveryv1.EndpointSlice)) (*World, error) {
 	probe, err := net.Listen("tcp4", "127.0.2.1:0")
 	if err != nil {

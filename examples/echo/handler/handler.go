@@ -26,10 +26,10 @@ type Answer struct {
 	Headers http.Header `json:"headers"`
 }
 
-// Echo returns a handler for the backend with this name. It answers each request with an Answer and the name in
-// BackendHeader. The query parameters delay, status and times change the answer, to test timeouts and retries
-// (see misbehaviour). The default status is 200, and an invalid parameter gets 400. It accepts WebSockets and
-// echoes their messages.
+// Echo returns a handler for the backend with this name. The handler answers each request with an Answer, and with
+// the name in the header BackendHeader. The query parameters delay, status and times change the answer, to test
+// timeouts and retries (see misbehaviour). The default status is 200. A request with an invalid parameter gets 400,
+// without an Answer. The handler accepts WebSockets and sends back what it receives on them.
 func Echo(name string) http.Handler {
 	var count counter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -32,9 +32,9 @@ func Answers500() *routev3.Route_DirectResponse {
 }
 
 // Table makes the RouteConfiguration "r". Each line of the text is a virtual host with its routes, for example
-// "h: r1 r2=bad". The text after a route's "=" becomes the path of its match, so that a test can make the match
-// bad. With "=~" the text becomes the route's stat prefix instead. A host "h=2" has the name h and the domain
-// "h=2".
+// "h: r1 r2=bad r3=~x". A route without "=" matches the path "/". For "r2=bad", the path is "/bad", so that a test
+// can make the match bad. For "r3=~x", the route has the stat prefix x, and its path is "/r3". A host "h=2" has the
+// name h and the domain "h=2".
 func Table(text string) *xds.Resource {
 	var hosts []xds.Host
 	for line := range strings.SplitSeq(text, "\n") {
@@ -70,7 +70,8 @@ func decodeRoutes(encoded [][]byte) (routes []*routev3.Route) {
 }
 
 // Compiled returns a copy of a RouteConfiguration in which each virtual host has a prefix tree of paths instead
-// of a list of routes. The tree has the given keys and the key "". listOf returns the routes of a key.
+// of a list of routes. A virtual host without routes stays as it is. The tree has the given keys and the key "", but
+// no key for which listOf returns no route.
 func Compiled(table *xds.Resource, keys ...string) *xds.Resource {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(table.Body, config); err != nil {
@@ -106,8 +107,9 @@ func typed(name string, message proto.Message) *cncfcorev3.TypedExtensionConfig 
 	return &cncfcorev3.TypedExtensionConfig{Name: name, TypedConfig: packed}
 }
 
-// listOf returns the routes, in order, that a request can match if its path begins with key and with no longer
-// key. The list ends with the first route that matches every path that begins with key.
+// listOf returns the routes for one key of a tree, in order. These are the routes that can match a path which begins
+// with the key, and with no longer one of the parameter keys. The list ends with the first route that matches every
+// path which begins with the key.
 func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3.Route) {
 	for _, r := range routes {
 		path := literal(r.Match)
@@ -127,8 +129,8 @@ func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3
 	return list
 }
 
-// literal returns the text with which every path begins that the match selects. For a regular expression, it is
-// the text before the first special character.
+// literal returns the text with which every matching path begins. For a regular expression, literal returns the text
+// before the first special character.
 func literal(m *routev3.RouteMatch) string {
 	text := m.GetPath() + m.GetPrefix() + m.GetPathSeparatedPrefix()
 	if regex := m.GetSafeRegex().GetRegex(); regex != "" {

@@ -1,8 +1,8 @@
 package sketch
 
 // flow reads a flow mapping { } or a flow sequence [ ]. If the closing bracket is missing, the value ends before
-// a closing bracket of the other kind, or before the first line that begins left of column least. depth counts
-// the values around it.
+// a closing bracket of the other kind, or before the first line that begins left of a column (the parameter least).
+// The parameter depth counts the values around the flow.
 func (p *parser) flow(least, depth int) *Node {
 	n := &Node{Kind: Mapping, Start: p.at}
 	end := byte('}')
@@ -30,8 +30,8 @@ func (p *parser) flow(least, depth int) *Node {
 }
 
 // inFlow moves to the next token of a flow mapping or sequence, and returns true. If the flow ends before
-// another token, it does not move and returns false. A flow also ends at a line that begins left of column
-// least.
+// another token, inFlow does not move and returns false. A flow also ends at a line that begins left of the column
+// in the parameter least.
 func (p *parser) inFlow(least int) bool {
 	from, line := p.at, p.lineEnd()
 	if p.next() && (p.at < line || p.column() >= least) {

@@ -120,7 +120,7 @@ type parser struct {
 	at   int
 }
 
-// byteAt returns the byte at an offset, or a line feed outside of the text.
+// byteAt returns the byte at an offset. It returns a line feed if the offset is outside of the text.
 func (p *parser) byteAt(i int) byte {
 	if i < 0 || i >= len(p.text) {
 		return '\n'
@@ -171,8 +171,8 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 // dash reports whether there is a dash of a sequence item at p.at.
 func (p *parser) dash() bool { return p.byteAt(p.at) == '-' && isBlank(p.byteAt(p.at+1)) }
 
-// block reads the value at the next token. It returns nil if the token is left of column least (then it belongs
-// to a value further out), or if depth is above maxDepth.
+// block reads the value at the next token. It returns nil if there is no token, if the token is left of the column
+// in the parameter least (the token then belongs to an outer value), or if depth is above maxDepth.
 func (p *parser) block(least, depth int) *Node {
 	if !p.next() || p.column() < least {
 		return nil
@@ -216,7 +216,8 @@ func (p *parser) properties() {
 	}
 }
 
-// skipDeeper skips the lines that continue a scalar: at column least or right of it, without a dash or a key.
+// skipDeeper skips the lines that continue a scalar. Such a line is indented, begins at the column in the parameter
+// least or further right, and has neither a dash nor a key.
 func (p *parser) skipDeeper(least int) {
 	for p.next() && p.column() >= max(least, 1) && !p.dash() {
 		if _, found := p.keyEnd(); found {
@@ -248,8 +249,8 @@ func (p *parser) sequence(depth int) *Node {
 	return n
 }
 
-// mapping reads a block mapping. If its first key was already read, without the colon, it is the parameter
-// first; otherwise first is nil.
+// mapping reads a block mapping. The parameter first is the mapping's first key if the key has no colon and was
+// already read. Otherwise first is nil.
 func (p *parser) mapping(first *Node, depth int) *Node {
 	n, column := &Node{Kind: Mapping, Start: p.at}, p.column()
 	if first != nil {
@@ -300,7 +301,8 @@ func (p *parser) value(column, depth int) *Node {
 	return text
 }
 
-// blockScalar reads a block scalar (| or >). Its lines begin at column least or right of it.
+// blockScalar reads a block scalar (| or >). Its lines are indented to the column in the parameter least or further
+// right, by at least one space. Empty lines belong to the scalar, too.
 func (p *parser) blockScalar(least int) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	n.End = p.lineEnd()
