@@ -19,13 +19,15 @@ type endpointPage struct {
 	MoreEnvoys int
 	Hosted     []hostedRow
 	MoreHosted int
-	More       int // endpoints that are not shown
+	More       int // the sum of Left of all rows
 }
 
-// endpointRow is an Envoy with its backends that have an unused endpoint or no endpoint.
+// endpointRow is an Envoy with its backends that have an unused endpoint or no endpoint. Left is how many unused
+// endpoints, and backends without an endpoint, are not shown.
 type endpointRow struct {
 	health.Envoy
 	Backends []health.Backend
+	Left     int
 }
 
 // For returns the Gateways of the Envoy in words.
@@ -42,17 +44,28 @@ func (p *pages) endpoints(r *http.Request) (any, error) {
 			continue
 		}
 		row := endpointRow{Envoy: e}
-		for _, b := range e.Backends {
-			shown := min(len(b.Unhealthy), room)
-			page.More += len(b.Unhealthy) - shown + b.Unlisted()
-			if b.Unhealthy = b.Unhealthy[:shown]; shown > 0 || b.Endpoints == 0 && room > 0 {
-				row.Backends = append(row.Backends, b)
-				room -= max(shown, 1)
-			}
-		}
+		room -= row.fill(e.Backends, room)
+		page.More += row.Left
 		page.Rows = append(page.Rows, row)
 	}
 	return page, nil
+}
+
+// fill sets Backends and Left from the backends of the Envoy. It takes at most room endpoints, and backends without
+// an endpoint, and returns how many it took.
+func (e *endpointRow) fill(backends []health.Backend, room int) (taken int) {
+	for _, b := range backends {
+		shown := min(len(b.Unhealthy), room-taken)
+		e.Left += len(b.Unhealthy) - shown + b.Unlisted()
+		switch b.Unhealthy = b.Unhealthy[:shown]; {
+		case shown > 0 || b.Endpoints == 0 && taken < room:
+			e.Backends = append(e.Backends, b)
+			taken += max(shown, 1)
+		case b.Endpoints == 0:
+			e.Left++
+		}
+	}
+	return taken
 }
 
 // shareWords returns in words how many endpoints are healthy, of the given total (the parameter all): "5 of 6",

@@ -132,6 +132,25 @@ func TestEndpointsHaveTheFactsOfTheJSONPage(t *testing.T) {
 	}
 }
 
+// An Envoy for whose endpoints there is no room is not said to use all of them.
+func TestEndpointsThatAreNotShownAreCounted(t *testing.T) {
+	empty := make([]health.Backend, 302) // the page shows 300
+	for i := range empty {
+		empty[i] = health.Backend{Object: manifest.Key{Kind: "Service", Namespace: "shop", Name: fmt.Sprint("empty-", i)}, Port: 80}
+	}
+	s := known{connected: []admin.Connected{
+		{Envoy: health.Envoy{Node: "edge-1", NodeCluster: "all", Backends: empty}},
+		{Envoy: health.Envoy{Node: "edge-2", NodeCluster: "all", Endpoints: 1, Backends: []health.Backend{
+			{Object: empty[0].Object, Port: 80, Endpoints: 1, Unhealthy: []health.Endpoint{{Address: "10.0.0.1:80"}}},
+		}}},
+	}}.site(t)
+	drawn := words(s.get("/page/endpoints"))
+	shows(t, drawn, "The endpoints that it does not use (1) are not shown here", "3 more endpoints are unhealthy, or are missing")
+	if strings.Contains(drawn, "It uses every endpoint") {
+		t.Error("the page says that an Envoy uses every endpoint")
+	}
+}
+
 // The overview names what is frozen or outdated, with what to do, and is not well then.
 func TestTheOverviewShowsWhatIsFrozenOrOutdated(t *testing.T) {
 	begun := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
