@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 )
@@ -100,8 +99,9 @@ func TestProtectedHeaders(t *testing.T) {
 		if field.version == "v1beta1" { // the same fields once more
 			bad = bad[:1]
 		}
+		w := startedOn(s, translate.Options{})
 		for _, text := range bad {
-			compareProtected(t, s, field, text)
+			compareProtected(t, w, field, text)
 		}
 	}
 	if written < 40 {
@@ -109,10 +109,9 @@ func TestProtectedHeaders(t *testing.T) {
 	}
 }
 
-// compareProtected starts cold with a folder in which a field holds a bad text.
-func compareProtected(t *testing.T, s *store.Store, field headerField, text string) {
+// compareProtected applies a folder in which a field holds a bad text. No valid version of it was served before.
+func compareProtected(t *testing.T, w *world, field headerField, text string) {
 	t.Helper()
-	w := startedOn(s, translate.Options{})
 	problems := w.apply(tree(map[string]string{"a.yaml": attacker(t, field, text), "b.yaml": innocent}))
 	if !hasError(problems, "a.yaml") || hasError(problems, "b.yaml") {
 		t.Errorf("%s %s: %q: problems %v", field.kind, field.path, text, problems)
