@@ -196,11 +196,14 @@ func TestHostModeUpgradesEnvoyWithoutAGap(t *testing.T) {
 			wantFlowing(t, streams)
 			m.stop(syscall.SIGKILL)
 			m.kill(m.newest(), syscall.SIGKILL) // while nobody looks
-			m.start("--envoy-keep", "--envoy-drain", "1s")
+			m.start("--envoy-keep", "--envoy-drain", forever)
 			m.logs("the successor of an Envoy took over, and has ended")
 			m.waitFor("one", "b")
 			wantFlowing(t, streams)
 
+			m.stop(syscall.SIGKILL)
+			m.start("--envoy-keep", "--envoy-drain", "1s") // from now on, streams may end
+			m.shows("default/eg", "running (adopted), epoch 1")
 			blocks := m.blocks()
 			m.stop(syscall.SIGINT)
 			if pids := m.pids(); len(pids) > 0 {
