@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -165,12 +166,15 @@ func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
 // it is promoted. If there is no such revision, nothing is counted. A report is left out if its interval began
 // before the canaries accepted the revision.
 func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
+	if !from.canary {
+		return // it was not asked for reports
+	}
 	s.locked(func() {
 		c := s.verdicts.union
-		if from.cluster != "" && s.verdicts.scopes[from.cluster] != nil {
+		if strings.Contains(from.cluster, "/") {
 			c = s.verdicts.scopes[from.cluster]
 		}
-		if c.stage == nil || c.stage.soaking == nil {
+		if c == nil || c.stage == nil || c.stage.soaking == nil {
 			return
 		}
 		c.stage.soaking.add(reports, now)
