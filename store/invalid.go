@@ -228,13 +228,13 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 
 // closing returns the Invalid of an invalid policy, with the targets that must answer an error. raw is the
 // policy as it is written, and metadata is its metadata; nothing in them needs to be valid. If the name is
-// invalid, the key has a name from harmlessName. If the namespace is invalid, the key has the namespace
-// "default", Lost is true, and no targets are read.
+// invalid, the key has a name from harmlessName. An empty namespace means "default". If the namespace is invalid,
+// the key has the namespace "default", too, but Lost is true, and no targets are read.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
 	out.Key.Name, out.Nameless = harmlessName(name)
-	if namespace, written := firstText(metadata, "namespace"); written {
+	if namespace, written := firstText(metadata, "namespace"); written && metadata["namespace"] != "" {
 		out.Key.Namespace = strings.ToLower(namespace)
 		out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
 	}

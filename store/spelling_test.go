@@ -86,6 +86,7 @@ func (p spelt) names() map[string]string {
 		"a name in capitals":                of("{Name: a}"),
 		"a name that is written twice":      of("{name: a, name: b}"),
 		"a name with a tag":                 of("{name: !!int a}"),
+		"an empty namespace":                of("{name: A_B, namespace: \"\"}"),
 		"a name that is an alias":           of("{name: *x}"),
 		"a name that is a template":         of("{name: {{ .Values.name }}}"),
 		"a name that is a quoted template":  of("{name: \"{{ .Values.name }}\"}"),

@@ -71,9 +71,9 @@ func fieldsOf(p manifest.Problem) []string {
 	return []string{p.Field}
 }
 
-// leaveTarget removes a target that does not exist from the targetRefs of a policy. If this is the only target,
-// the policy is left out, because it protects nothing. leaveTarget returns false, and changes nothing, if the
-// problem is not about an entry of spec.targetRefs.
+// leaveTarget removes a target that does not exist from the targetRefs of a policy. If the policy has no other
+// targetRefs and no targetSelectors, the policy is left out, because it protects nothing. leaveTarget returns
+// false, and changes nothing, if the problem is not about an entry of spec.targetRefs.
 func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 	refs := list(policy.spec()["targetRefs"])
 	i := index(p.Field, "spec.targetRefs")
@@ -81,11 +81,14 @@ func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 		return false
 	}
 	r.add(Different, policy.place, policy.name(), "a target is not among the files: "+p.Message, p.Field)
-	if len(refs) == 1 {
+	switch {
+	case len(refs) > 1:
+		policy.spec()["targetRefs"] = slices.Delete(slices.Clone(refs), i, i+1)
+	case len(list(policy.spec()["targetSelectors"])) > 0:
+		delete(policy.spec(), "targetRefs")
+	default:
 		policy.left = true
-		return true
 	}
-	policy.spec()["targetRefs"] = slices.Delete(slices.Clone(refs), i, i+1)
 	return true
 }
 
