@@ -305,7 +305,9 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 // name of that field.
 func missingField(field string, object map[string]any) manifest.Problem {
 	p := manifest.Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
-	if value, there := object[field]; there && value != nil {
+	if value := object[field]; value == "" {
+		p.Message = field + " is empty"
+	} else if value != nil {
 		p.Message = field + " is " + describe(value) + ", wants text"
 	}
 	if field == "kind" {

@@ -69,7 +69,8 @@ type placedUnserved struct {
 // first object of the kind. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
-	for _, f := range flawed {
+	for _, name := range slices.Sorted(maps.Keys(flawed)) {
+		f := flawed[name]
 		for _, o := range f.oddities().foreign {
 			if o.kind.Empty() && path.Base(f.path) == SettingsFile {
 				continue // gatefold's own settings file

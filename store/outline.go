@@ -89,8 +89,8 @@ func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 func objectIn(value any, key manifest.Key) map[string]any {
 	object, _ := value.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
-	if namespace, ok := metadata["namespace"].(string); object["kind"] == key.Kind && metadata["name"] == key.Name &&
-		(namespace == key.Namespace || !ok && key.Namespace == metav1.NamespaceDefault) {
+	if namespace, _ := metadata["namespace"].(string); object["kind"] == key.Kind && metadata["name"] == key.Name &&
+		(namespace == key.Namespace || namespace == "" && key.Namespace == metav1.NamespaceDefault) {
 		return object
 	}
 	items, _ := object["items"].([]any)
