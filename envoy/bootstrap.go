@@ -94,7 +94,7 @@ type values struct {
 }
 
 // values checks the options and returns the values for the template. The error names the options that are
-// invalid.
+// invalid. The TLS options are checked only if the node id, the node cluster and both addresses are valid.
 func (o Options) values() (values, error) {
 	if o.AdminAddress == "" {
 		o.AdminAddress = DefaultAdminAddress
@@ -125,8 +125,8 @@ func (o Options) metadata(admin address) map[string]string {
 	return fields
 }
 
-// checkNode returns an error if name is empty or contains an unprintable character. The parameter what is the
-// name of the option for the error.
+// checkNode returns an error if the value of an option (the parameter name) is empty, is not valid UTF-8 or contains
+// an unprintable character. The parameter what is the name of the option for the error.
 func checkNode(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is empty", what)

@@ -20,7 +20,7 @@ import (
 
 // announcements logs events from the verdicts on Gateways (board.Verdict). It logs listeners when their address
 // cannot be bound, and when they are bound again. It also logs at which addresses Envoy serves a Gateway. It
-// remembers what it logged, so that each change is logged once. All fields except queue are guarded by lock.
+// remembers what it logged, so that each change is logged once. The maps are guarded by lock.
 type announcements struct {
 	log    zerolog.Logger
 	board  *board.Board
@@ -51,11 +51,11 @@ func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folde
 // errors (board.Verdict.Unbound).
 type unboundListener struct {
 	gateway, words string
-	port           manifest.Field // the port of the first Gateway listener there; zero if none is known
+	port           manifest.Field // the field with the listener's port (Board.PortOf); zero if it is not known
 }
 
-// setInfra stores where Gateways listen. If an update has no Infra, setInfra removes what it stored for that
-// Gateway, and what announce logged for it.
+// setInfra stores where Gateways listen. If an update has no Infra, setInfra forgets the Gateway: where it listened,
+// and what was logged for it.
 func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	for _, u := range updates {
 		if a.infra[u.Gateway] = u.Infra; u.Infra == nil {
@@ -66,10 +66,13 @@ func (a *announcements) setInfra(updates []ir.InfraUpdate) {
 	}
 }
 
-// announce logs what is new in v, the verdict on whether a Gateway is programmed. It queues each listener whose
-// address newly cannot be bound, for tellBinds to log. If the Gateway is programmed, announce logs each listener
-// that is bound again, unless the user removed the listener. If in addition all listeners are bound, announce
-// logs the Gateway's addresses, unless it logged the same addresses last.
+// announce logs what is new in v, the verdict on whether a Gateway is programmed:
+//   - It queues each listener whose address newly cannot be bound, for tellBinds to log. It skips a listener for
+//     which v has no text of the error.
+//   - If the Gateway is programmed, announce logs each listener that is bound again, unless the user removed the
+//     listener.
+//   - If the Gateway is programmed and all listeners are bound, announce logs the Gateway's addresses, unless none
+//     are known, or the same addresses were logged last.
 func (a *announcements) announce(gateway string, v board.Verdict) {
 	told := a.unbound[gateway]
 	for _, listener := range slices.Sorted(maps.Keys(v.Unbound)) {

@@ -31,9 +31,9 @@ func (s *Server) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscovery
 	return s.discover(connect.DeltaWire{ServerStream: stream}, false)
 }
 
-// discover serves one Envoy until it disconnects, its stream fails or the server stops. ofWorld is true for the
-// state-of-the-world protocol, and false for the incremental one. The error is why the stream ends. It is nil
-// if the client closed the stream.
+// discover serves one client until its stream ends. ofWorld is true for the state-of-the-world protocol, and false
+// for the incremental one. The error is why the stream ends: for example, the client exceeds a limit, or the server
+// stops. It is nil if the client closed the stream.
 func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 	defer s.rescue(&err)
 	ctx := wire.Context()
@@ -145,10 +145,9 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 }
 
 // join adds a new stream to its scope: the streams of one Gateway, or of all Gateways. It also counts the
-// stream for the verdicts, which say whether the Envoys of a Gateway accepted its configuration. unknown is
-// true if the log should warn that the scope has nothing to serve: once for each node.cluster, for at most
-// maxWarned values of it, and only after the first Publish. The error means that the client has too many
-// streams.
+// stream for the verdicts, which say whether the Envoys of a Gateway accepted its configuration. The result unknown
+// is true if the log should warn that the scope never had a resource: once for each value of node.cluster, for at
+// most maxWarned values, and only after the first Publish. The error means that the client has too many streams.
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -124,10 +124,10 @@ func (c *scope) joinStage(st *stream) {
 // maxLeft bounds how many disconnected canaries a fleet remembers: a client can choose any node.id.
 const maxLeft = 100
 
-// leaveStage removes a disconnected canary from the scope; for another stream it does nothing. If a revision is
-// not promoted yet, that revision may have crashed the canary. Then canaries must accept the revision again
-// (endSoak), and leaveStage adds the canary to c.stage.left (at most maxLeft) until it reconnects. Neither
-// happens if another connected canary has the same node.id.
+// leaveStage removes a disconnected canary from the scope. For the stream of another Envoy it does nothing. If a
+// revision is not promoted yet, that revision may have crashed the canary. So canaries must accept the revision
+// again (endSoak), and the canary is added to c.stage.left, which has at most maxLeft canaries. Neither happens if
+// another connected canary has the same node.id.
 func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !st.canary {
 		return
@@ -148,8 +148,8 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 
 // askedBy reports whether the canary st has requested all route tables that the pending revision sets. If not,
 // the canary cannot have accepted these tables: Envoy requests the route tables of a listener only after it
-// accepted the listener. If no target is promoted yet, the canary must have requested all route tables of its
-// Gateways.
+// accepted the listener. If c.stage.promoted is nil, the canary must have requested all route tables of its
+// Gateways. The tables of a listener that the canary could not bind count as requested (see stream.asks).
 func (c *scope) askedBy(st *stream) bool {
 	for key, e := range c.stage.pending.entries {
 		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {

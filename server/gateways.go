@@ -17,7 +17,8 @@ type gateways struct {
 	restored map[string]Fleet
 }
 
-// heldBy returns the newest revision that the Envoy of a stream has acknowledged in full.
+// heldBy returns the newest revision of which the Envoy of a stream has answered every update. The Envoy may have
+// rejected some of them.
 func (g *gateways) heldBy(st *stream) uint64 {
 	switch {
 	case !st.state.Idle:
@@ -28,16 +29,16 @@ func (g *gateways) heldBy(st *stream) uint64 {
 	return g.revision
 }
 
-// keepRevision stores, for each stream of a scope (a Gateway, or all Gateways), which revision its Envoy has
-// acknowledged. It is called before the changes of a new revision are marked for sending.
+// keepRevision stores the result of heldBy for each stream of a scope (a Gateway, or all Gateways). It is called
+// before the changes of a new revision are marked for sending.
 func (g *gateways) keepRevision(c *scope) {
 	for st := range c.streams {
 		st.revision = g.heldBy(st)
 	}
 }
 
-// newGateways returns gateways that have only the union, the scope of the Envoys that serve all Gateways.
-// fleets are the fleets that had canaries before gatefold restarted.
+// newGateways returns gateways that have only the union, the scope of the Envoys that serve all Gateways. The
+// parameter fleets has the fleets that had canaries before gatefold restarted.
 func newGateways(fleets []Fleet) *gateways {
 	g := &gateways{scopes: map[string]*scope{}, restored: map[string]Fleet{}}
 	for _, fleet := range fleets {
@@ -84,8 +85,8 @@ func (g *gateways) audience(gateway string) []*stream {
 	return streams
 }
 
-// served returns the scopes of the Gateways that the stream serves: the scope of one Gateway, or the scopes of
-// all Gateways if the Envoy serves all of them.
+// served returns the scopes of the Gateways that the stream's Envoy serves: the scope of one Gateway, or the scope of
+// each Gateway if the Envoy serves all of them. The union is not in the result.
 func (g *gateways) served(st *stream) []*scope {
 	if st.scope != g.union {
 		return []*scope{st.scope}
@@ -93,10 +94,10 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// announce ends a publication for the scope c. If resources of c changed, it records the new revision in c.stage,
-// and marks the changed resources to be sent: only to canaries if c.stage.promoted is set, otherwise to all
-// streams of the scope. The parameter waited is true if an older revision was not promoted yet when the
-// publication began.
+// announce ends a publication for the scope c. It marks the changed resources of c to be sent: only to canaries if
+// c.stage.promoted is set, otherwise to all streams of the scope. If resources changed and c.stage is not nil, it
+// also records the new revision in c.stage. The parameter waited is true if an older revision was not promoted yet
+// when the publication began.
 func (g *gateways) announce(c *scope, waited bool) {
 	if c.stage != nil && len(c.changed) > 0 {
 		c.stage.published(g.revision, waited, time.Now())

@@ -8,7 +8,8 @@ import (
 
 // update is called after the state of a stream may have changed. It stores the new state in st.state, and counts
 // what the Envoy rejects. If the stream has just become idle (nothing to send, no answer awaited), or the number
-// of rejections changed, update computes the verdicts on the stream's Gateways again.
+// of rejections changed, it adds the stream's scope to v.touched. Finally, update judges the Gateways whose counts
+// changed (judgeTouched).
 func (v *verdicts) update(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -50,10 +51,10 @@ func (v *verdicts) judgeTouched() {
 }
 
 // judge decides whether the Gateway of c is programmed. If this is the first verdict, or if the status, the reason
-// or the listeners that cannot be bound changed, judge stores and logs the new verdict. Otherwise it marks the
-// message as outdated if the Gateway is not programmed. The parameter listeners is true if the Gateway's listeners
-// have just changed. If it is false, a programmed Gateway stays programmed while Envoys have not answered an edit,
-// because the condition Programmed is about listeners.
+// or the listeners that cannot be bound changed, judge stores the new verdict, and logs what is new in it. If none
+// of these changed and the Gateway is not programmed, it marks the message as outdated. The parameter listeners is
+// true if the Gateway's listeners have just changed. If listeners is false, a programmed Gateway stays programmed
+// while Envoys have not answered an edit, because the condition Programmed is about listeners.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)
@@ -73,7 +74,8 @@ func (v *verdicts) judge(c *scope, listeners bool) {
 	}
 }
 
-// refresh computes the messages of outdated verdicts again. The board calls it before it shows verdicts.
+// refresh computes the messages of outdated verdicts again. It skips a verdict of which more than the message would
+// change, because judge replaces that one. The board calls refresh before it shows verdicts.
 func (v *verdicts) refresh() {
 	for gateway := range v.inQuestion() {
 		before, judged := v.given[gateway]
@@ -88,8 +90,8 @@ func (v *verdicts) refresh() {
 	}
 }
 
-// supervise stores the states of the Envoys on this machine. It judges a Gateway again if the state of its
-// Envoy changed.
+// supervise stores the states of the Envoys that this machine should run. It judges a Gateway again if the state of
+// its Envoy on this machine changed.
 func (v *verdicts) supervise(states []envoyhost.State) {
 	before := v.supervised
 	v.supervised, v.supervisedList = map[string]envoyhost.State{}, states

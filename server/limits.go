@@ -19,10 +19,11 @@ const (
 	// maxAllStrangers bounds the sum of the unknown names of all streams. The first fewStrangers of each stream
 	// are always allowed, so that one client cannot block the others.
 	maxAllStrangers, fewStrangers = 400_000, 1000
-	// requestRate bounds the requests of a stream per second. The first requestBurst requests do not count, nor
-	// do two for each resource of its Gateway. Every requestNames names in a request count as one more request.
-	// If the request answers a response, only its names count. An Envoy that connects sends one request for each
-	// type, route table and secret of its Gateway, and later one for each new route table or secret.
+	// requestRate is how many requests a stream may send per second, on average. A stream may be ahead of this rate
+	// by requestBurst requests, and by two more for each resource of its Gateway. Every requestNames names in a
+	// request count as one more request. If the request answers a response, only its names count. An Envoy that
+	// connects sends one request for each type, route table and secret of its Gateway, and later one for each new
+	// route table or secret.
 	requestRate, requestBurst, requestNames = 200, 10_000, 100
 	// maxStreams bounds the streams of one client: of one identity or, without a certificate, of one host. An
 	// Envoy needs one stream. But a fleet of a thousand Envoys can share one identity, or the address of one NAT.
@@ -34,7 +35,8 @@ const (
 // one or two.
 const maxEarly = 1000
 
-// clients counts how much of the limits each client uses, and all clients together. It is guarded by lock.
+// clients counts the streams of each client, and the unknown names of all clients together, for the limits. It is
+// guarded by lock.
 type clients struct {
 	streams   map[string]int // the number of streams, by client
 	strangers int            // the sum of usage.strangers over all streams
@@ -48,10 +50,10 @@ type usage struct {
 	early     int       // the Weight of the names in the requests that stream.keep keeps
 }
 
-// spend counts a request of a stream for the limit of requests per second. The parameter now is the time at which
-// the request arrived. If answer is true, the request answers a response: then the request itself is free, and
-// only the resource names in the request count. The parameter resources is the number of resources of the
-// stream's Gateway. More resources allow more requests. The error means that the stream sends too many requests.
+// spend counts a request of a stream for the limit of requests per second. The parameter now is the current time.
+// If answer is true, the request answers a response: then the request itself is free, and only the resource names
+// in the request count. The parameter resources is the number of resources of the stream's Gateway. More resources
+// allow more requests. The error means that the stream sends too many requests.
 func (u *usage) spend(request *delta.Request, answer bool, resources int, now time.Time) error {
 	u.spent = max(0, u.spent-requestRate*now.Sub(u.at).Seconds())
 	u.at = now
@@ -83,7 +85,7 @@ func (c *clients) countStrangers(of *usage, now int) error {
 }
 
 // admitStream counts a new stream of a client. If the client already has maxStreams streams, admitStream returns
-// an error and does not count the new one. The caller has locked the lock of c.
+// an error and does not count the new one. The caller has locked the server's lock.
 func (c *clients) admitStream(client string) error {
 	if c.streams[client] >= maxStreams {
 		return status.Errorf(codes.ResourceExhausted, "the client has %d streams already", maxStreams)
@@ -92,8 +94,8 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release is called when a stream of a client ends. It subtracts the usage of the stream (of) from what is
-// counted for the client and for all clients. The caller has locked the lock of c.
+// release is called when a stream of a client ends. It no longer counts the stream for the client, and subtracts
+// the stream's unknown names (of.strangers) from those of all clients. The caller has locked the server's lock.
 func (c *clients) release(client string, of usage) {
 	c.strangers -= of.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {

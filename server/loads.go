@@ -24,9 +24,9 @@ type loadReports struct {
 	stopping  <-chan struct{}
 }
 
-// StreamLoadStats receives the load reports of one Envoy until it disconnects, its stream fails or the server
-// stops. It requests reports only from canaries, and only if Staging.MaxErrors is set. The error is why the
-// stream ends. It is nil if the client closed the stream.
+// StreamLoadStats receives the load reports of one Envoy until the stream ends. It requests reports only from
+// canaries, and only if Staging.MaxErrors is set. The error is why the stream ends. It is nil if the client closed
+// the stream.
 func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLoadStatsServer) (err error) {
 	defer l.rescue(&err)
 	ctx := reports.Context()

@@ -42,8 +42,8 @@ type Options struct {
 	BindRetry time.Duration
 	// Folder, if set, reloads the folder, and answers the admin pages' queries about the folder.
 	Folder admin.Folder
-	// Quarantine, if set, is called after each change of the rules that are in quarantine. Calls do not overlap,
-	// and each has all rules. Its effect comes back with a later Publish.
+	// Quarantine, if set, is called after each change of the rules that are in quarantine. It gets all of these
+	// rules. Calls do not overlap. What follows from a call is published by a later Publish.
 	Quarantine func(translate.Quarantine)
 	// Staging has the settings for fleets with canaries.
 	Staging Staging
@@ -93,7 +93,7 @@ type Staging struct {
 	// the next start. Calls do not overlap.
 	Save func([]Fleet)
 	// Problems, if set, is called when the problems of frozen fleets have changed. It gets one problem for each
-	// frozen fleet. Calls do not overlap. Its effect comes back with a later Publish.
+	// frozen fleet. Calls do not overlap. What follows from a call is published by a later Publish.
 	Problems func([]manifest.Problem)
 
 	interval time.Duration // how often canaries report; 0 means ReportInterval. For tests.
@@ -112,8 +112,8 @@ type Fleet struct {
 	Unpromoted bool `json:"unpromoted,omitempty"`
 	// Failed is the reason if too many failed requests froze the revision; zero otherwise.
 	Failed Failure `json:"failed,omitzero"`
-	// Uncounted is true if Staging.MaxErrors is set and a revision is not promoted yet, so that the requests to it
-	// must still be counted after the restart.
+	// Uncounted is true if Staging.MaxErrors is set and an edit is not promoted yet, so that requests must still be
+	// counted after the restart. A restart alone counts as no edit.
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 

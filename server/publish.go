@@ -9,9 +9,9 @@ import (
 )
 
 // Publish makes result the configuration of the Envoys and of the admin pages. In a fleet with canaries, only the
-// canaries get it before it is promoted. The time that Publish takes depends on the size of the change alone,
-// because Publish waits for no stream. Before the first call, no stream gets a response, and /readyz is not ready.
-// Calls must not overlap.
+// canaries get it before it is promoted. Publish waits for no stream: its time depends on the size of the change and
+// the number of streams. Before the first call, no stream gets a response, and /readyz is not ready. Calls must not
+// overlap.
 func (s *Server) Publish(result translate.Result) {
 	updates := make([]delta.Update, len(result.Delta))
 	for i, u := range result.Delta {

@@ -93,8 +93,8 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 }
 
 // noteRejected records that the Envoy of a stream rejected a part of a route table or filter, or is too old for
-// the part. It does nothing if Envoy's error is about this Envoy alone (see ownMatter), or if q.parts is full
-// (see room).
+// the part. It does nothing if Envoy's error is about this Envoy alone (see ownMatter), or if the part is new and
+// q.parts has no room for it (see room).
 func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	if q.ownMatter(part.Words) {
 		return
@@ -119,9 +119,9 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	st.Quarantine(part, of.told)
 }
 
-// keyOf returns the key of a rejected part in quarantine.parts. If several Envoys reject the same part, they
-// share one key. A route has the same key in every route table, and a JWT requirement has the same key at every
-// Gateway.
+// keyOf returns the key of a rejected part in quarantine.parts. It is the same for all Envoys that reject the same
+// form of the part. A route in this form has the same key in every route table, and a JWT requirement in this form
+// has the same key at every Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	sum := part.Sum
 	if part.Lack != nil {
@@ -137,7 +137,8 @@ func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 }
 
 // ownMatter reports whether Envoy's error (words) is about this Envoy and not about the rule: the Envoy was
-// built without an extension, or is configured with a limit. Another Envoy may accept the rule.
+// built without an extension, or is configured with a limit. Another Envoy may accept the rule. The result is false
+// for every error if q.blameRules is true.
 func (q *quarantine) ownMatter(words string) bool {
 	return !q.blameRules && slices.ContainsFunc([]string{
 		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
@@ -146,9 +147,9 @@ func (q *quarantine) ownMatter(words string) bool {
 }
 
 // room reports whether one more part can be added to q.parts. If q.parts already has maxQuarantine parts, room
-// first drops one: a part that no connected Envoy rejects and that is not in quarantine. The parameter rejected
-// is true if an Envoy rejected the new part. Then room may instead drop a part that Envoys are only too old for.
-// It returns false if no part can be dropped.
+// first drops one: a part that is not in quarantine, and that no connected Envoy rejects or is too old for. The
+// parameter rejected is true if an Envoy rejected the new part. Then room may instead drop a part that Envoys are
+// only too old for. It returns false if no part can be dropped.
 func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
@@ -220,7 +221,7 @@ func (of *suspicion) byMatch() bool {
 }
 
 // known reports whether every Envoy in rejectedBy is too old for the part. Then the missing feature is the whole
-// reason: no Envoy was sent the part and rejected it. The result is false if rejectedBy is empty.
+// reason: none of these Envoys was sent the part and rejected it. The result is false if rejectedBy is empty.
 func (of *suspicion) known() bool {
 	for part := range of.rejectedBy {
 		if part.Lack == nil {
@@ -293,8 +294,8 @@ func (of *suspicion) listVersions() string {
 	return needs + "; " + strings.Join(list, ", ")
 }
 
-// forgive makes every stream send again what its Envoy rejected (delta.Plan.Forgive), because the Envoys may
-// have been upgraded. The streams' goroutines do that afterwards.
+// forgive makes every stream send again what its Envoy rejected, as far as delta.Plan.Forgive does that, because the
+// Envoys may have been upgraded. The streams' goroutines do it after forgive has returned.
 func (q *quarantine) forgive() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,9 +14,11 @@ type rejectLog struct {
 }
 
 // rejection logs that an Envoy rejected the response r; the parameter request has Envoy's error. The parameter
-// keeps is true if the Envoy still has an earlier version of the resources. The line is a warning. It has level
-// debug if the rejection repeats an earlier one, if r has a test table, which Envoy always rejects (xds.Probe), or
-// if an address cannot be bound, because tellBinds logs such addresses.
+// keeps is true if the Envoy still serves something of r (session.keeps). The line is usually a warning. It has level
+// debug in these cases:
+//   - The rejection repeats an earlier one.
+//   - r has a test table, which Envoy always rejects (xds.Probe).
+//   - An address cannot be bound: tellBinds logs such addresses.
 func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bool) {
 	event := l.log.Warn()
 	if r.Again || r.Probe || delta.BindFailed(request.GetErrorDetail().GetMessage()) {
@@ -37,11 +39,11 @@ func (l rejectLog) rejection(r *delta.Response, request *delta.Request, keeps bo
 	event.Int("resources", r.Names()).Str("envoy", r.Words).Msg(words)
 }
 
-// maxFindings bounds how many parts of a route table are logged one by one.
+// maxFindings bounds how many parts of a route table or filter are logged one by one.
 const maxFindings = 20
 
 // refused logs the parts (xds.Part, such as routes) of route tables and filters that an Envoy rejects or is too
-// old for. For each table it logs at most maxFindings parts, and how many more there are.
+// old for. For each table or filter it logs at most maxFindings parts, and how many more there are.
 func (l rejectLog) refused(parts []*delta.RejectedPart) {
 	logged := map[string]int{} // by table
 	for _, part := range parts {

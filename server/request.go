@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// timely returns the requests that stream.keep has stored, and removes them from the stream. It returns nil
-// while the stream's Gateway has nothing to serve. Only requests of the state-of-the-world protocol are
-// stored, because the version in such a request describes all resources of a type. That version can be compared
-// only when the resources of the Gateway are known.
+// timely returns the requests that stream.keep has stored, and removes them from the stream. It returns nil until
+// the stream's Gateway has its first resource. Only requests of the state-of-the-world protocol are stored, because
+// the version in such a request describes all resources of a type. That version can be compared only when the
+// resources of the Gateway are known.
 func (s session) timely() (requests []*delta.Request) {
 	st := s.stream
 	s.locked(func() {
@@ -22,8 +22,8 @@ func (s session) timely() (requests []*delta.Request) {
 	return requests
 }
 
-// keep stores a request until the stream's Gateway has something to serve. It returns an error if too many
-// requests or names are stored.
+// keep stores a request until the stream's Gateway has its first resource (see timely). It returns an error if too
+// many requests or names are stored.
 func (st *stream) keep(request *delta.Request) error {
 	for _, name := range request.GetResourceNamesSubscribe() {
 		st.usage.early += delta.Weight(name)

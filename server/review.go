@@ -13,8 +13,8 @@ import (
 const reviewEvery = 20 * time.Millisecond
 
 // run decides which parts of route tables and filters are in quarantine, until ctx ends: after each change, and
-// when the wait for answers of Envoys is over. If the parts in quarantine or their reasons changed, run calls
-// q.tell. If q.tell is nil, run returns at once.
+// when the wait for answers of Envoys is over. If the result set of review is not nil, run calls q.tell with it. If
+// q.tell is nil, run returns at once.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -46,7 +46,8 @@ func (q *quarantine) run(ctx context.Context) {
 const reviewed = 200
 
 // review returns the parts that are in quarantine now, with the reasons (set). The result set is nil if nothing
-// changed since the last review. The result again is how long the caller waits until the next review.
+// changed since the last review: neither the parts, nor a reason that is, or was, that Envoys are too old. Changes
+// of other reasons do not count. The result again is how long the caller waits until the next review.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RejectedPart
 	changed, again := false, time.Hour
@@ -94,7 +95,8 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 //   - If an Envoy accepted the part, it is not in quarantine.
 //   - If the part is in quarantine already, it stays there.
 //   - If only canaries were sent the part (staged), it is not in quarantine.
-//   - The part is in quarantine after every connected Envoy that requests its table rejected it, or after q.wait.
+//   - The part is in quarantine if every connected Envoy that requests its table is in rejectedBy, or if the first
+//     rejection is at least q.wait ago. Until then, it is not.
 //
 // The result wait is the time until the decision may change. The map asking caches the streams by table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
@@ -156,8 +158,8 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count tells each stream whose Envoy rejected the part whether the part is in quarantine (of.told). It adds these
-// streams to the parameter streams, and the caller must update their verdicts.
+// count tells each stream in rejectedBy whether the part is in quarantine (of.told). It adds these streams to the
+// parameter streams. The caller must then call verdicts.update for each of them.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

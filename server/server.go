@@ -56,7 +56,7 @@ import (
 // stopTime is how long Run waits for calls in progress when it stops.
 const stopTime = 5 * time.Second
 
-// Server serves Envoys and the admin pages. It starts and stops the types that have the state.
+// Server serves Envoys and the admin pages. New makes it, and Run serves until its context ends.
 type Server struct {
 	*core
 	health    *connect.Health

@@ -27,8 +27,8 @@ func (s session) tellOld() {
 		Msgf("an Envoy is older than %s, which gatefold is tested with: it is served, and routes that it rejects answer 500 there", testedEnvoy())
 }
 
-// leave is called after the stream ended, and removes the stream from the server's state. If the Gateway then has
-// no status, no resources and no other stream, leave also removes what the server stores for the Gateway.
+// leave is called after the stream ended, and removes the stream from the server's state. If the Gateway has no
+// status and no other stream, and never had a resource, leave also removes what the server stores for the Gateway.
 func (s session) leave() {
 	st := s.stream
 	s.metrics.Disconnected(st.old())
@@ -159,8 +159,9 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 	}
 }
 
-// nextOf returns the next response to send on the stream. If there is no response to send now, r is nil, and wait
-// is how long the caller waits until it asks again.
+// nextOf returns the next response to send on the stream (delta.Plan.Next). If there is no response to send now, r
+// is nil, and wait is how long the caller waits until it calls nextOf again. If delta.Plan.Waiting or Tired returns
+// true, the caller does not wait.
 func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	st := s.stream
 	s.locked(func() {

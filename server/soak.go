@@ -48,8 +48,8 @@ const minRequests = 20
 // The value of a cluster is what the revision changed about it.
 type watched map[string]Cause
 
-// Cause is the change in a revision that can make requests to a cluster fail. If Part is not zero, it is a
-// changed route that forwards to the cluster. If Part is zero, it is the cluster or its endpoints.
+// Cause is the change in a revision that can make requests to a cluster fail. If Part is not zero, a new or changed
+// route forwards to the cluster. If Part is zero, the cluster or its endpoints changed.
 type Cause struct {
 	Type string            `json:"type"` // the type of the resource
 	Name string            `json:"name"` // the name of the resource

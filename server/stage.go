@@ -23,8 +23,8 @@ import (
 // do not have yet. The newest resources are in scope.Target, and those of the other Envoys in promoted. stage is
 // guarded by lock.
 type stage struct {
-	// promoted is the target of the Envoys that are not canaries. It is nil after a restart until the first
-	// promotion, because the current resources of these Envoys are not known.
+	// promoted is the target of the Envoys that are not canaries. After a restart, the current resources of these
+	// Envoys are not known: promoted is nil until canaries accept a revision, or a revision is promoted without them.
 	promoted *delta.Target
 	// withheld is true while the Envoys that are not canaries are sent nothing (see restoredStage).
 	withheld bool
@@ -32,8 +32,9 @@ type stage struct {
 	// and serve for a while before the promotion; nil if there are none.
 	pending batch
 	soaking *soak
-	// left has the canaries, by node.id, that disconnected before they accepted the changes in pending. The value
-	// is true if a newer revision was published since.
+	// left has the canaries that disconnected while a revision was not promoted, and did not connect again. The key
+	// is the node.id, or the address if there is none. The value is true if a newer revision was published since.
+	// The map is emptied when canaries accept the changes in pending, or when everything is promoted.
 	left map[string]bool
 	// lasting is true if a revision was frozen when gatefold stopped, and canaries have not accepted any revision
 	// since.

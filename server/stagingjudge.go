@@ -12,8 +12,8 @@ import (
 // answerTime is how long canaries may take to answer before the revision is frozen.
 const answerTime = time.Minute
 
-// maxSums is how many promoted route tables may have their hashes in staging.sums when a review starts. If there
-// are more, the hashes are dropped, to save memory.
+// maxSums is how many promoted route tables and filters may have their hashes in staging.sums when a review starts.
+// If there are more, all hashes are dropped, to save memory.
 const maxSums = 16
 
 // run judges the answers of canaries in all fleets and calls report, until ctx ends: after each change, when a
@@ -139,7 +139,7 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 // opinion returns what the connected canaries say about the pending changes. The state is
 //   - frozen, if a canary rejected the changes or disconnected before it accepted them, or if a change that failed
 //     before is still there;
-//   - soaks, if all canaries accepted the changes, and all report loads if Staging.MaxErrors needs that;
+//   - soaks, if all canaries accepted the changes and, if Staging.MaxErrors is set, all of them report loads;
 //   - judging otherwise, but frozen after answerTime.
 //
 // The result again is the time until the state may change. If unread is not empty, the state is not certain yet.

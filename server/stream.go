@@ -21,7 +21,7 @@ type stream struct {
 	ofWorld, isEnvoy bool
 
 	id      uint64
-	node    string // node.id, which is only shown to people
+	node    string // node.id: the Envoy's name for people, and for stage.left and reporter
 	cluster string // node.cluster, which names the Gateway
 	canary  bool   // the Envoy is sent revisions first: see stage
 	version string // the version of Envoy; "" if the client does not send it
@@ -42,7 +42,7 @@ type stream struct {
 	forgiven bool        // what the Envoy rejected is to be sent again: see quarantine.forgive
 	usage    usage       // what the stream uses of the limits
 	objected delta.Stamp // the Stamp for which refuses and unbound were computed
-	revision uint64      // the newest revision that the Envoy acknowledged, while the stream is not idle: see gateways.heldBy
+	revision uint64      // the last result of gateways.heldBy, which returns it while the stream is not idle
 }
 
 // mark records that the resources with these names changed in the target. If the stream has requested their
@@ -115,7 +115,7 @@ type scope struct {
 	tally   tally
 	// canaries are the streams that are sent revisions first.
 	canaries map[*stream]struct{}
-	stage    *stage // nil while the fleet has no canaries
+	stage    *stage // the state of a fleet with canaries; nil if the fleet has none, and waits for none
 }
 
 // newScope returns a scope without resources and streams.
@@ -136,8 +136,8 @@ func (c *scope) put(u delta.Update) {
 }
 
 // markChanges marks the resources that scope.put has changed since the last call of markChanges, so that the
-// streams send them. While a fleet has canaries and c.stage.promoted is set, only the streams of canaries send
-// them. The other Envoys get a revision when it is promoted (see release).
+// streams send them. If c.stage.promoted is set, only the streams of canaries send them. The other Envoys then get
+// a revision when it is promoted (see release).
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {
@@ -160,13 +160,13 @@ func (c *scope) markChanges() {
 type tally struct {
 	busy     int            // streams that are not idle
 	lacking  int            // streams that do not request all route tables of the Gateway
-	refusing int            // streams that rejected a resource, or a part of one
+	refusing int            // streams that rejected something else than listeners that could not be bound
 	unbound  map[string]int // rejections because an address cannot be bound, by listener
 }
 
-// share is what one stream adds to the counts (tally) of the Gateways that it serves. The maps lacks and refuses
-// have a value for each of these Gateways, by the Gateway's scope. The map unbound has the listeners whose
-// address this Envoy cannot bind.
+// share is what one stream adds to the counts (tally) of the Gateways that its Envoy serves. The keys of the maps
+// lacks and refuses are scopes of these Gateways; a Gateway with nothing to count has no key. The map unbound has
+// the listeners whose address this Envoy cannot bind.
 type share struct {
 	// lacks counts the route tables that the stream does not request. The tables of unbound listeners do not
 	// count, because Envoy does not request them.

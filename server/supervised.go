@@ -2,8 +2,8 @@ package server
 
 import envoyhost "github.com/gatefold/gatefold/server/host"
 
-// Supervised stores the states of all Envoys that run on this machine, sorted by Gateway. It may be called from
-// any goroutine.
+// Supervised stores the states of all Envoys that this machine should run. The states must be sorted by Gateway.
+// Supervised may be called from any goroutine.
 func (s *Server) Supervised(states []envoyhost.State) {
 	s.locked(func() { s.verdicts.supervise(states) })
 }

@@ -29,7 +29,7 @@ type verdicts struct {
 	announced *announcements
 	// canaries is called after each answer of a canary.
 	canaries func()
-	// supervised has the states of the Envoys that run on this machine, by Gateway. supervisedList has the same
+	// supervised has the states of the Envoys that this machine should run, by Gateway. supervisedList has the same
 	// states, sorted by Gateway.
 	supervised     map[string]envoyhost.State
 	supervisedList []envoyhost.State
@@ -99,9 +99,9 @@ func (v *verdicts) absent(gateway string) string {
 	return state.Message
 }
 
-// restate is called after a change of the Envoys of the scope c that messages report. It records that the message
-// of the Gateway of c must be made again before it is shown. If c is the scope of all Gateways, this applies to
-// the messages of all Gateways.
+// restate is called after the Envoys of the scope c changed in a way that messages report. It records that the
+// message of the Gateway of c must be made again before it is shown. If c is the scope of all Gateways, restate does
+// this for the messages of all Gateways.
 func (v *verdicts) restate(c *scope) {
 	if c != v.union {
 		v.outdate(c.name)

@@ -21,8 +21,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 }
 
 // Applied tells the Store what its caller serves: the objects of all Changes so far, except for the objects in
-// withheld, which gatefold could not translate. For such an object, withheld has the earlier version that is
-// served instead. Applied ignores an earlier version that was not served at the previous call of Applied. With
+// the map withheld, which gatefold could not translate. For such an object, the map has the earlier version that
+// is served instead. Applied ignores an earlier version that was not served at the previous call of Applied. With
 // Options.Save, Unsaved and Saved return the earlier versions from then on.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {

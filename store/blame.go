@@ -13,8 +13,8 @@ import (
 // text, for different n. The mistake is at the end of the shortest such beginning that the parser rejects for
 // the same reason as the whole text.
 
-// blameBudget is how many bytes the search for the place of one mistake may parse. In a longer text, there is
-// no search.
+// blameBudget is how many bytes the search for the place of one mistake may parse, after a first pass over the
+// text. If the text is longer than blameBudget, there is no search.
 const blameBudget = 2 << 20
 
 // blamer searches a text for the mistake for which the parser rejects the text. Its field reason is the

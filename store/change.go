@@ -15,13 +15,13 @@ type Change struct {
 	// Invalid and no longer belong there, unless they are served now. It has no key of Set, and is sorted.
 	Gone []manifest.Key
 	// Invalid has objects without a served version, sorted by key. An object is in Invalid if it became
-	// invalid, or if its mistakes changed. If a version of the object was served until now, the object's key is
-	// also in Gone.
+	// invalid, or if its Invalid changed, for example its mistakes or targets. If a version of the object was
+	// served until now, the object's key is also in Gone.
 	Invalid []*Invalid
 	// Problems has the current problems, new and old, in the order of SortProblems. If a file has very many
 	// problems, not all are listed, and one problem (MoreProblems) has the number of the others.
 	Problems []manifest.Problem
-	// Ignored has the number of documents of each kind that gatefold does not use. It leaves out kinds for which
+	// Ignored has the number of objects of each kind that gatefold does not use. It leaves out kinds for which
 	// Problems has a warning.
 	Ignored []Ignored
 	// Stale has every object whose last valid version is served, sorted by key. If nothing in it changed, it is

@@ -92,8 +92,8 @@ func plainText(canonical []byte) bool {
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document is one valid object without problems, so that the saved state can have a
-// Checked in place of the document. It returns false for a Secret, for an object with duplicate listeners, and
+// isPlain reports whether the document is one valid object without problems, so that a restart can read a Checked
+// in place of the document. It returns false for a Secret, for an object with duplicate listeners, and
 // for a creationTimestamp with nanoseconds. It also returns false for an object with a partial: an item of a
 // list, or an object whose document must not be saved. The caller must also check plainText.
 func (r *result) isPlain() bool {

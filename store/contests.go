@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns one problem for each definition that is not served because the folder has another definition
-// of the same object. It leaves out definitions that the path policies reject, because outsideProblems reports
-// them.
+// contests returns the problems of objects with several definitions that could be served (serving.contested).
+// Each definition of such an object that is not served has one problem. contests leaves out definitions that the
+// path policies reject, because outsideProblems reports them.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {
@@ -35,8 +35,9 @@ func (s *problemLists) contests() []manifest.Problem {
 	return all
 }
 
-// contest returns the problem of the definition d. The definition winner of the same object is served in its
-// place. The problem is a warning if the two definitions have the same content, otherwise an error.
+// contest returns the problem of the definition d, which is not served. The parameter winner is the definition of
+// the same object that is served. The problem is a warning if the two definitions have the same content, otherwise
+// an error.
 func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	where := fmt.Sprintf("%s:%d", path.Join(s.prefix, winner.file.path), winner.line())
 	p := manifest.Problem{

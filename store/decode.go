@@ -161,7 +161,7 @@ func (d *decoder) collection(n *yaml.Node) any {
 
 // alias calls the parameter then, a function, with the node to which the alias n refers, and returns the result.
 // If that node contains n, alias reports a mistake and returns nil without calling the function. It also returns
-// nil without calling the function if a limit is exceeded.
+// nil without calling the function if count returns false.
 func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
@@ -187,7 +187,7 @@ func (d *decoder) list(n *yaml.Node) any {
 }
 
 // mapping adds the keys and values of the mapping n to the parameter object. If n is merged into another mapping
-// with <<, object already has keys. A key that is written in a mapping and also merged into it has the later of
+// with <<, object may already have keys. A key that is written in a mapping and also merged into it has the later of
 // the two values, as in sigs.k8s.io/yaml. mapping reports duplicate and invalid keys. A duplicate key gets
 // another name (see repeated), and an invalid key is left out.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {

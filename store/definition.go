@@ -16,8 +16,8 @@ type document struct {
 	*result
 }
 
-// definition is one valid object at its place in a file. If another part of the file is edited, the definition
-// stays the same in memory, and only its place is updated (carryOver).
+// definition is one valid object at its place in a file. After an edit of the file, the definitions before and
+// after the edited part stay the same in memory, and only their places are updated (carryOver).
 type definition struct {
 	*item    // the object in the document
 	file     *file
@@ -74,9 +74,9 @@ func (d *definition) saved() []byte {
 	return d.document.text
 }
 
-// explain returns the problem of a document that the parser rejected. If thoroughly is true, it searches for
-// the place of the mistake and explains the mistake. If thoroughly is false, the problem has only the line that
-// the parser names and the parser's message.
+// explain returns the problem of a document that the parser rejected. If the parameter thoroughly is true, explain
+// searches for the place of the mistake, and explains the mistake. If the parameter is false, the problem has only
+// the line that the parser names and the parser's message.
 func (d *document) explain(thoroughly bool) finding {
 	if thoroughly {
 		return explainSyntax(d.text, d.remarks().syntax)

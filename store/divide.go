@@ -112,8 +112,8 @@ func (s *serving) namespacesOf(e edit) map[string]struct{} {
 	return all
 }
 
-// mentioned returns the namespaces that the texts of an edit mention, before and after the edit. It contains ""
-// if a text mentions GatewayClass.
+// mentioned returns the namespaces that the texts of an edited file mention, before and after the edit. The
+// result contains "" if a text mentions cluster-scoped objects (see mention).
 func (e edit) mentioned() map[string]struct{} {
 	all := map[string]struct{}{}
 	for _, f := range []*file{e.before, e.after} {
@@ -127,8 +127,8 @@ func (e edit) mentioned() map[string]struct{} {
 }
 
 // mention adds each namespace that a document's text mentions to a set, the parameter all. It adds "" for the
-// word GatewayClass. It adds "default" if the first metadata has no namespace, or if the text has the word
-// items.
+// word GatewayClass, and for the word namespace or Namespace if no name follows in the same line, as in
+// "kind: Namespace". It adds "default" if the first metadata has no namespace, or if the text has the word items.
 func mention(text []byte, all map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
 		all[""] = struct{}{}

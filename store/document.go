@@ -208,10 +208,13 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 	d.readObject(at, object)
 }
 
-// readObject validates an object. The parameter at is the object's path in the document. A valid object becomes
-// an item of the result; so does an object whose only mistake is duplicate listeners (see twinRules). Any other
-// object becomes a rejectedObject. If the kind is missing or wrong, readObject only records the policies in the
-// object, whose targets must answer an error. An object of another program's kind becomes foreign.
+// readObject validates an object. The parameter at is the object's path in the document. The kind decides first:
+//   - An object of another program's kind becomes foreign. An object of a kind that gatefold knows and does not
+//     serve is only reported (notServed).
+//   - If the kind is missing or wrong, readObject reports a problem, and only records the policies in the object,
+//     because their targets must answer an error.
+//   - Of a kind that gatefold reads, a valid object becomes an item of the result. So does an object whose only
+//     mistake is duplicate listeners (see twinRules). Any other object becomes a rejectedObject.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
@@ -301,8 +304,8 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	return gvk, false
 }
 
-// missingField returns the problem of an object whose apiVersion or kind is missing or not a text. field is the
-// name of that field.
+// missingField returns the problem of an object whose apiVersion or kind is missing, empty or not a text. field is
+// the name of that field.
 func missingField(field string, object map[string]any) manifest.Problem {
 	p := manifest.Problem{Code: "RequiredField", Field: field, Message: "the object has no " + field}
 	if value := object[field]; value == "" {
@@ -329,7 +332,8 @@ func missingField(field string, object map[string]any) manifest.Problem {
 }
 
 // settleNamespace sets the namespace "default" if an object of a namespaced kind has none. If an object of a
-// cluster-scoped kind has a namespace, it removes the namespace and reports a warning.
+// cluster-scoped kind has a namespace, it removes the namespace and reports a warning. It does nothing if the
+// object's metadata is missing or not a mapping.
 func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k *kind) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {

@@ -72,9 +72,9 @@ func (f *fence) check(file string, o *manifest.Object) (why outsideReason, ok bo
 	return outsideReason{}, true
 }
 
-// checkWithoutPolicies returns false and the reason for a Namespace with annotations of path policies, and true
-// for other objects. It is used if gatefold runs without path policies, because then any file could define such
-// a Namespace.
+// checkWithoutPolicies returns false and the reason for a Namespace with annotations of path policies (Grant.Asks),
+// and true for other objects. It is used if gatefold runs without path policies, because then any file could define
+// such a Namespace.
 func checkWithoutPolicies(o *manifest.Object) (why outsideReason, ok bool) {
 	if !grantOf(o).Asks() {
 		return outsideReason{}, true
@@ -120,7 +120,7 @@ func (f *fence) inside(key manifest.Key, definitions []*definition) []*definitio
 }
 
 // definesOutside reports whether a file has a definition that the path policies reject. The earlier objects of
-// such a file stay served, like those of a broken file.
+// such a file stay served, like those of a broken file, unless they are cluster-scoped (see keeps).
 func (f *fence) definesOutside(of *file) bool {
 	holds, known := f.foundOutside[of]
 	if !known {

@@ -13,8 +13,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Ignored counts the documents of one kind that gatefold does not use, such as manifests of other programs.
-// Such documents are no mistake.
+// Ignored counts the objects of one kind that gatefold does not use, such as manifests of other programs. Such
+// objects are no mistake. A document without apiVersion and kind counts as one object.
 type Ignored struct {
 	// Kind is KIND.GROUP, such as Deployment.apps. It is "" for documents without apiVersion and kind.
 	Kind  string `json:"kind"`
@@ -51,7 +51,7 @@ type sight struct {
 	file  string
 	place place
 	count int
-	opens string // the first foreign.opens of the kind that is not ""
+	opens string // a foreign.opens of the kind that is not "", or "" if there is none
 	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
 }
@@ -63,8 +63,8 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds counts the documents of kinds that gatefold does not use, in the files of flawed. Most kinds are
-// in the result ignored, with their number. A kind has a warning in problems instead if it is in remedies, or if
+// foreignKinds counts the objects of kinds that gatefold does not use, in the files of the map flawed. Most kinds
+// are in the result ignored, with their number. A kind has a warning in problems instead if it is in remedies, or if
 // an object of the kind is a policy with a target of one of the kinds in foreignTargets. The warning is at the
 // first object of the kind. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {

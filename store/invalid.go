@@ -226,8 +226,8 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 	return &name
 }
 
-// closing returns the Invalid of an invalid policy, with the targets that must answer an error. raw is the
-// policy as it is written, and metadata is its metadata; nothing in them needs to be valid. If the name is
+// closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter raw
+// is the policy as it is written, and metadata is its metadata; nothing in them needs to be valid. If the name is
 // invalid, the key has a name from harmlessName. An empty namespace means "default". If the namespace is invalid,
 // the key has the namespace "default", too, but Lost is true, and no targets are read.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {

@@ -51,7 +51,8 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 
 // placesFor returns the line, column and excerpt of each field that the problems name, as fields of a Problem.
 // Lines count from the beginning of the document. Fields of objects that are stale or not served are left out.
-// It reuses places of the previous call.
+// For a problem that already has a file, only the field of its Cause counts. placesFor reuses places of the
+// previous call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {
@@ -99,8 +100,8 @@ func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 }
 
 // placeOf returns the file and line of a field as a suffix for messages, such as " (shop.yaml:12)". For a stale
-// object it returns only the file. For an invalid object without a served version, the line is that of the
-// object's name. placeOf returns "" if the object is in no file.
+// object it returns only the file. For an object that is reported as Invalid, the line is that of the object's
+// name. placeOf returns "" for any other object that is not served, and for an Invalid object that is in no file.
 func (s *problemLists) placeOf(field manifest.Field) string {
 	at, ok := s.serving.served[field.Object]
 	if !ok {

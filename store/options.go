@@ -4,8 +4,8 @@ import "github.com/gatefold/gatefold/store/tenancy"
 
 // Options configure a Store.
 type Options struct {
-	// Strict makes the Store apply no Tree with an invalid document or a skipped file. If it is false, only the
-	// objects with mistakes keep their last valid version.
+	// Strict makes the Store apply no Tree with an invalid document or a skipped file. If it is false, the valid
+	// objects of such a Tree are applied, and the last valid versions of the others stay served.
 	Strict bool
 	// KeepNothing makes every Tree count as the first Tree. Then no last valid version is served. Of several
 	// definitions of a key, the first definition is served.
@@ -21,9 +21,10 @@ type Options struct {
 	PathPrefix string
 	// Limits limit what is read. Zero fields mean the defaults.
 	Limits Limits
-	// Progress, if not nil, is called while Apply or Restore reads documents. The first argument is the number
-	// of documents that are read, and the second argument is the number of all documents. The first argument is
-	// 1 in the first call, and equal to the second argument in the last call. Calls do not overlap.
+	// Progress, if not nil, is called while Apply, ApplyUntil or Restore reads documents. The first argument is the
+	// number of documents that are read, and the second argument is the number of all documents. The first argument
+	// is 1 in the first call. In the last call it is equal to the second argument, unless ApplyUntil ends before all
+	// documents are read. Calls do not overlap.
 	Progress func(done, of int)
 }
 

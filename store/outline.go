@@ -13,7 +13,8 @@ import (
 // Outline has the hosts, parents and rules of a route, as far as its document can be read. The route may be
 // invalid. Nothing in an Outline is validated.
 type Outline struct {
-	// Found is false if no document defines the route, or if Outlines reached its limit before this route.
+	// Found is false if no document defines the route, if the document cannot be parsed, or if Outlines reached its
+	// limit before this route.
 	Found bool
 	// Hosts are spec.hostnames, in lower case.
 	Hosts []string
@@ -24,9 +25,9 @@ type Outline struct {
 
 // RuleOutline is one rule of an Outline.
 type RuleOutline struct {
-	// Paths are the paths of spec.rules[].matches, one for each match. If the rule has no readable list of
-	// matches, Paths are the texts in the rule that begin with "/", at most maxOutline. Texts in its filters
-	// and backendRefs do not count.
+	// Paths are the paths of spec.rules[].matches, one for each match. If the list of matches is empty or
+	// cannot be read, Paths are the texts in the rule that begin with "/", at most maxOutline. Texts in the rule's
+	// filters and backendRefs do not count.
 	Paths []PathOutline
 	// Children are the routes that backendRefs name. The name "*" means every route of the namespace. A
 	// reference by label has the kind "label".
@@ -84,8 +85,8 @@ func (s *Store) Labels(keys []manifest.Key) []map[string]string {
 	return out
 }
 
-// objectIn returns the object with the key from the value of a document. It searches the items of a list. It
-// returns nil if the document does not have the object.
+// objectIn returns the object with the key from the value of a document. It searches the items of a list, and
+// does not compare the group of the key. It returns nil if the document does not have the object.
 func objectIn(value any, key manifest.Key) map[string]any {
 	object, _ := value.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)

@@ -23,7 +23,7 @@ func (p *fieldPath) push(s step) { *p = append(*p, s) }
 func (p *fieldPath) pop() { *p = (*p)[:len(*p)-1] }
 
 // String returns the path as Kubernetes writes it: spec.rules[0].name, and metadata.labels[example.com/x] for
-// keys with dots.
+// keys that need brackets, such as keys with dots (isPlainKey).
 func (p fieldPath) String() string {
 	var b strings.Builder
 	for _, s := range p {
@@ -65,7 +65,8 @@ func parsePath(field string) fieldPath {
 	return path
 }
 
-// bracketStep returns the step for the text in brackets: an index, or a key with dots.
+// bracketStep returns the step for the text in brackets: an index if the text is a number that is not negative,
+// otherwise a key.
 func bracketStep(inside string) step {
 	if i, err := strconv.Atoi(inside); err == nil && i >= 0 {
 		return step{index: i}

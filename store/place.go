@@ -64,8 +64,8 @@ func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// placeOf returns the place of a node. The width of a plain or quoted scalar is the length of its text with its
-// quotes. The width of other nodes is 1.
+// placeOf returns the place of a node. The width of a plain or quoted scalar is the number of characters in its
+// value and its quotes, at least 1. The width of other nodes is 1.
 func placeOf(n *yaml.Node) place {
 	width := 1
 	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {

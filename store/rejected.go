@@ -39,8 +39,8 @@ func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 }
 
 // reported returns the rejected definition whose mistakes are reported for a key that is not served. It is the
-// first definition, by file and place, that has an Invalid and is in a file that path policies let define
-// objects of the namespace. The result is nil if there is none.
+// first definition, by file and place, that has an Invalid and whose file may define objects of the namespace
+// (fence.admits). The result is nil if there is none.
 func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }

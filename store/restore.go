@@ -89,10 +89,10 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If sound is
-// true, the objects passed validation under the same schema.Fingerprint, and are not validated again. Restore
-// returns the keys of the objects that cannot be used, sorted: all keys if there are more objects than
-// Options.Limits allows.
+// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If the parameter
+// sound is true, the objects passed validation under the same schema.Fingerprint. Then Restore validates them only
+// in part, or not at all (reader.again). Restore returns the keys of the objects that cannot be used, sorted: all
+// keys if there are more objects than Options.Limits allows.
 //
 // The restored objects are in the Set of one Change: the first Change that applies a Tree, or an earlier Change
 // that finds the folder frozen, unless Restored returns nil.
@@ -150,8 +150,8 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies passes the restored Namespaces to the path policies. Then it removes the restored objects
-// that the policies reject, for example because --cluster-paths changed. Without path policies it does nothing:
+// restorePolicies passes the restored Namespaces to the path policies, and removes the restored objects that the
+// policies reject, for example because --cluster-paths changed. Without path policies it does nothing:
 // a restored Namespace with annotations of path policies stays served, and shows freezeForFlag that
 // --cluster-paths was forgotten.
 func (s *Store) restorePolicies() {
@@ -176,8 +176,8 @@ func (s *Store) restorePolicies() {
 }
 
 // restore adds one saved object to the Store. The parameter r is the result of reading the object. restore
-// returns false if the object cannot be used. If the object was saved without content, or is a Secret and
-// Options.SaveSecrets is not set, restore only records the object as absent, and returns true.
+// returns false if the object cannot be used. If the object is a Secret or TrafficPolicy that was saved without
+// content, or is a Secret and Options.SaveSecrets is not set, restore only records it as absent, and returns true.
 func (s *Store) restore(saved Saved, r *result) bool {
 	_, twice := s.serving.served[saved.Key]
 	switch {
@@ -218,10 +218,10 @@ func (s *Store) restoredObjects() []*manifest.Object {
 	return objects
 }
 
-// Restored returns all objects that Restore read, sorted by key. If the folder has not changed, the first
-// Change has the same objects. The result is nil if Restore was not called, or if a Change has already returned
-// the objects. The result is also nil if the content of some objects was not saved, for example of a Secret. An
-// update without the Secret would remove a listener that uses the Secret from running Envoys.
+// Restored returns all objects that Restore added to the Store, sorted by key. If the folder has not changed, the
+// first Change has the same objects. The result is nil if Restore was not called, or if a Change has already
+// returned the objects. The result is also nil if the content of some objects was not saved, for example of a
+// Secret. An update without the Secret would remove a listener that uses the Secret from running Envoys.
 func (s *Store) Restored() []*manifest.Object {
 	if !s.saves.restored || len(s.saves.absent) > 0 {
 		return nil

@@ -140,9 +140,9 @@ func (d *documentReader) valueAt(at fieldPath) any {
 	return value
 }
 
-// salvageObject records the policies in an object whose kind is not known, for example because it is misspelt.
-// The object may also be a list of policies. If the object itself is meant as a policy, problems are the
-// mistakes of that policy.
+// salvageObject records the policies in an object whose kind is missing or not known, for example misspelt. If the
+// object itself is meant as a policy, the parameter problems has the mistakes of that policy. Otherwise
+// salvageObject searches the values in the object, but only if the object has no kind.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -318,10 +318,12 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. It
-// returns false if the object's kind is the name of a kind in the table kinds. If no version of the object has a
-// group, it returns true. If the group of k is gatefold's own, a version must have a group of kgateway
-// (meansKgateway). Otherwise a version must have the group of k, and the kind must be missing or contain "tls".
+// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. The
+// parameter versions has the versions in the object's apiVersion (versionsOf). The first rule that applies decides:
+//   - If the object's kind is the name of a kind in the table kinds, the result is false.
+//   - If no version has a group, the result is true.
+//   - If the group of k is api.Group, a version must have a group of kgateway or Gloo Gateway (meansKgateway).
+//   - Otherwise a version must have the group of k, and the object's kind must be missing or contain "tls".
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {
@@ -374,9 +376,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy with a name, in the group of one of the versions. If no kind in that
-// group has the name, a policy with a similar name counts. If versions is empty, the name must be equal,
-// ignoring case, in any group. The result is nil if there is no such kind of policy.
+// policyKind returns the kind of policy with the given name, in the group of one of the versions. If no kind in
+// that group has the name, a similar kind of policy counts (similarKind). If versions is empty, the name must be
+// equal, ignoring case, in any group. The result is nil if there is no such kind of policy.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

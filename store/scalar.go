@@ -38,8 +38,8 @@ func resolve(n *yaml.Node) (any, error) {
 	return n.Value, nil
 }
 
-// resolveTagged returns the value of a scalar with a tag, such as !!int. With the tag !!float, an integer
-// becomes a float64. It returns an error if the text has another type.
+// resolveTagged returns the value of a scalar with a tag, such as !!int. With the tag !!float, an integer in the
+// range of int64 becomes a float64. It returns an error if the text has any other type than the tag's.
 func resolveTagged(tag, text string) (any, error) {
 	value := resolvePlain(text)
 	got := ""

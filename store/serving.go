@@ -141,9 +141,9 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	change.Gone = append(change.Gone, key)
 }
 
-// preferred returns the definitions of cluster paths, or all definitions if none is of cluster paths. If
-// cluster paths define one Namespace several times, it returns only the first definition, so that the result
-// does not depend on the order of edits.
+// preferred returns those of the definitions of one key that are in files of cluster paths (Options.ClusterPaths).
+// If there are none, it returns all definitions. If there are several and the key is that of a Namespace, it returns
+// only the first of them, so that the result does not depend on the order of edits.
 func preferred(definitions []*definition) []*definition {
 	if definitions[0].file.source == manifest.AnyFile {
 		return definitions
@@ -248,8 +248,9 @@ func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	return Place{}
 }
 
-// documentOf returns the document that defines an object, valid or not. It prefers an invalid definition. It
-// returns nil if no document defines the object.
+// documentOf returns the document with the object of a key. The first choice is a document with an invalid
+// definition of the object (firstRejected), and the second choice is the document from which the object is
+// served. documentOf returns nil if there is neither.
 func (s *serving) documentOf(key manifest.Key) *document {
 	if r := s.firstRejected(key, func(*rejectedDefinition) bool { return true }); r != nil {
 		return r.document

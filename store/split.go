@@ -12,9 +12,9 @@ type part struct {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// splitDocuments splits a YAML file into its documents at every line that begins with "---" or "...". In YAML
-// no value, not even a block scalar, can contain such a line. The file is not parsed, so a broken document does
-// not hide the documents after it. Documents with only blank lines and comments are left out.
+// splitDocuments splits a YAML file into its documents at every line that begins with the marker "---" or "..."
+// (hasMarker). In YAML no value, not even a block scalar, can contain such a line. The file is not parsed, so a
+// broken document does not hide the documents after it. Documents with only blank lines and comments are left out.
 func splitDocuments(content []byte) []part {
 	s := splitter{rest: bytes.TrimPrefix(content, byteOrderMark), line: 1}
 	for len(s.rest) > 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // Stale is an object of which an earlier version is served, for one of these reasons:
-//   - The folder has no valid version: the object's document is invalid, or its file has an error and no longer has
-//     the object.
+//   - The folder has no valid version, for example because the object's document is invalid, or because its file
+//     is skipped, or has an error and no longer has the object.
 //   - gatefold cannot translate the folder's version (StaleBecause).
 type Stale struct {
 	Key manifest.Key
@@ -66,8 +66,8 @@ func (s *problemLists) selectAgain() {
 	s.lastStale = list
 }
 
-// staleOf returns the stale objects as Stales, sorted by key. Each has the error in problems that makes it
-// stale.
+// staleOf returns the stale objects as Stales, sorted by key. The parameter problems has all problems, sorted. Each
+// Stale has the place and message of the error that makes the object stale (causes.of).
 func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	causes := causesOf(problems)
 	var all []Stale

@@ -12,8 +12,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// unfitText returns the problem of a text that must not be parsed: it is too large, or has characters that YAML
-// does not allow. unfit is false for other texts.
+// unfitText returns the problem of a text that must not be parsed: it is too large, is not UTF-8, or has characters
+// that YAML does not allow. unfit is false for other texts.
 func unfitText(text []byte) (p manifest.Problem, unfit bool) {
 	if n := estimateNodes(text); n > maxNodes {
 		return manifest.Problem{
@@ -188,7 +188,7 @@ func (m *mistake) explainLine() bool {
 	return true
 }
 
-// explanations has, for each reason for which the parser rejects a text, a function that sets the message and
+// explanations has, for each known reason for which the parser rejects a text, a function that sets the message and
 // hint of the mistake. A reason is the beginning of the parser's text.
 var explanations = []struct {
 	reason  string
@@ -281,7 +281,8 @@ func (m *mistake) lineAbove() (number int, line string) {
 	return 1, ""
 }
 
-// misfit sets the message and hint for a line that fits neither the list nor the mapping around it.
+// misfit sets the message and hint for a line that fits neither the list nor the mapping around it, for text after
+// a closing quote or bracket, and for a closing bracket without an opening one.
 func (m *mistake) misfit() {
 	trimmed := strings.TrimLeft(m.before, " ")
 	if strings.ContainsAny(trimmed, `"'`) {

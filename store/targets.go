@@ -91,7 +91,8 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 	return targets, false
 }
 
-// withoutHistory returns a copy of an object without the fields that an API server writes.
+// withoutHistory returns a copy of an object without status, metadata.managedFields and metadata.ownerReferences,
+// which a cluster writes.
 func withoutHistory(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	delete(object, "status")
@@ -140,8 +141,8 @@ func namesTargets(key string) bool {
 }
 
 // each calls the function read for every entry in value. An entry has the fields of a targetRef or selector. The
-// entries are the items of a list, or value itself. A text counts as an entry with a name. A value of any other
-// type counts as a target that cannot be read.
+// entries are the items of a list, or value itself. A text counts as an entry: NAME, KIND/NAME or
+// KIND/NAMESPACE/NAME. A value of any other type counts as a target that cannot be read.
 func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	switch v := value.(type) {
 	case []any:
@@ -258,5 +259,5 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 }
 
 // repeated marks the name that decoder gives to a duplicate key. The name is the key, then this constant, then a
-// number. Texts in YAML cannot contain the constant.
+// number. A user's key contains the constant only if the key is written with an escape such as "\0".
 const repeated = "\x00"

@@ -16,8 +16,8 @@ type Turn struct {
 	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
 	// are applied first, if they do not depend on the others. 0 means no limit.
 	Length time.Duration
-	// Newer reports whether a newer Tree waits. It is called after each Length if no file can be applied. It
-	// may be nil if Length is 0.
+	// Newer is a function that reports whether a newer Tree waits. It is called after each Length if no file can
+	// be applied. It may be nil if Length is 0.
 	Newer func() bool
 	// whole is true if no file may be applied before all files are read.
 	whole bool
@@ -45,9 +45,9 @@ type reading struct {
 type readTime struct{ parse, validate time.Duration }
 
 // read reads the files that differ between the Tree and the last applied Tree. It returns the edits (changed
-// files) to apply now, and those that must wait (divide). If ctx ends or a newer Tree waits, it returns the
-// error of ctx or ErrNewer, and no edits. The only state of the Store that it changes are the open files
-// (openFiles).
+// files) to apply now, and those that must wait (divide). If ctx ends, it returns the error of ctx, and no edits.
+// If no edit can be applied after turn.Length, and a newer Tree waits, it returns ErrNewer, and no edits. The only
+// state of the Store that it changes are the open files (openFiles).
 func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, waiting []edit, stats Stats, err error) {
 	edits, contents := s.sources.compare(tree)
 	parallel(len(edits), func(i int) {

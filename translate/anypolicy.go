@@ -41,8 +41,8 @@ func selectsNothing(key manifest.Key, i int) manifest.Problem {
 	}
 }
 
-// lostProblem returns the error for a policy target that does not exist. field is the path below the targetRef,
-// for example "name". The caller completes Field and sets Object.
+// lostProblem returns the error for a policy target that does not exist. The parameter field is the path below
+// the targetRef, for example "name". The caller completes Field of the result, and sets Object.
 func lostProblem(field, message, hint string) *manifest.Problem {
 	return &manifest.Problem{Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Field: field, Message: message, Hint: hint}
 }

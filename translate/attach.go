@@ -53,8 +53,8 @@ func toListeners(ref gwv1.ParentReference) bool {
 	return (ref.Group == nil || *ref.Group == gwv1.GroupName) && (ref.Kind == nil || *ref.Kind == "Gateway" || *ref.Kind == kindListenerSet)
 }
 
-// strangeParent returns the error for a parentRef to a kind that a route cannot attach to. key is the route,
-// and i is the index of the parentRef in spec.parentRefs.
+// strangeParent returns the error for a parentRef to a kind that a route cannot attach to. The parameter key is
+// the route, and i is the index of the parentRef in spec.parentRefs.
 func strangeParent(key manifest.Key, i int, ref gwv1.ParentReference) manifest.Problem {
 	kind, kinds, hint := "", []string{"Gateway", kindListenerSet}, fmt.Sprintf("a %s attaches to a Gateway or a ListenerSet", key.Kind)
 	if ref.Kind != nil {
@@ -78,7 +78,8 @@ func parentProblem(key manifest.Key, i int, code, message, hint string) manifest
 }
 
 // places yields the key of each virtual host that the route attaches to. A virtual host is yielded once, even
-// if several parentRefs lead to it, together with the first listen.Place of the route there.
+// if several parentRefs lead to it, together with the first listen.Place of the route there. For a TCPRoute,
+// TLSRoute or UDPRoute, each hostname of a listener counts as a virtual host.
 func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	return func(yield func(tableKey, listen.Place) bool) {
 		seen := map[tableKey]struct{}{}
@@ -97,7 +98,7 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
-// tables returns the number of virtual hosts that the route attaches to. It returns 0 if a is nil.
+// tables returns the number of virtual hosts that the method places yields. It returns 0 if a is nil.
 func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0

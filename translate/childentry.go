@@ -27,8 +27,8 @@ type childEntry struct {
 	Parent manifest.Key
 	Named  bool // a rule of the parent selects the child by name
 	// If no rule of the parent accepts the child, Accepted has the Reason of the first rejection and the messages
-	// of all rejections. If a rule accepts the child, Reason is "", and Message lists the rules that no match of
-	// the child fits (BindingRejection.Unfit).
+	// of all rejections. If there are no rejections either, the method reject makes up one. If a rule accepts the
+	// child, Reason is "", and Message lists the rules that no match of the child fits (BindingRejection.Unfit).
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Dropped are the messages of the condition PartiallyInvalid. They name the rules that reject the child for
@@ -180,9 +180,9 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 	return problem
 }
 
-// besideProblems appends to out a warning for each rule of the parent that rejects the child (key) while
-// another rule of the parent accepts the child. There is no warning for a rule that no match of the child fits
-// (Unfit), nor for a rejection that another problem of the child already reports (Reported).
+// besideProblems appends to out a warning for each rejection of the child (key) in beside: a rule of the parent
+// rejects the child while another rule of the parent accepts the child. There is no warning for a rule that no
+// match of the child fits (Unfit), nor for a rejection that another problem of the child already reports (Reported).
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {
@@ -194,8 +194,8 @@ func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []
 	return out
 }
 
-// nowhere returns the warning for a route without parentRefs that no other route delegates to. labels are the
-// labels of the route, for the hint.
+// nowhere returns the warning for a route without parentRefs that no other route delegates to. The parameter
+// labels has the labels of the route, for the hint.
 func nowhere(key manifest.Key, labels map[string]string) manifest.Problem {
 	problem := manifest.Problem{
 		Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",

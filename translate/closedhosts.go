@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// weightOfClosed is the weight of the rule that closedHosts returns. It is the lowest weight, so that the rule
-// comes after all other rules of its host.
+// weightOfClosed is the weight of the rule that closedHosts returns. It is the lowest weight: all rules of the
+// host with another weight come before this rule.
 const weightOfClosed = math.MinInt32
 
 // closedHosts returns the flattened form of a route that has too many copies (see copies): a single rule

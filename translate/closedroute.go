@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Closed returns a copy of an HTTPRoute or GRPCRoute whose rules have only their names and matches, without
-// filters and backends. So the copy serves the same requests, and answers them with 500 (a GRPCRoute with
-// UNAVAILABLE). Closed returns nil for other kinds.
+// Closed returns a copy of an HTTPRoute or GRPCRoute. The rules of the copy have only names and matches, and no
+// filters or backends. So the copy gets the same requests as the route, and answers them with 500 (a GRPCRoute
+// with UNAVAILABLE). Closed returns nil for other kinds.
 func Closed(o *manifest.Object) *manifest.Object {
 	out := &manifest.Object{Key: o.Key, Hash: sha256.Sum256(append([]byte("closed "), o.Hash[:]...))}
 	switch from := o.Value.(type) {

@@ -43,7 +43,7 @@ func (t table) leaves() []*xds.Leaf {
 // tableStep returns the step of the memo.Fold tableRules.table: a function that computes the new table of a
 // virtual host from the old one and the changed rules. The function twins groups rules that match the same
 // requests (see bucket.Shape.Twins). If more than one rule in eight changes, the step builds table.tree again
-// instead of editing the old tree. The result is the same.
+// instead of editing the old tree. Both ways give the same tree.
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -146,5 +146,6 @@ func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string,
 
 // mark is the beginning of the ID of a member that has no rule. Such a member makes a virtual host exist
 // without rules, so that the virtual host answers 404. Without the mark, a wildcard host would get the requests.
-// There is a mark for each hostname of an HTTP or HTTPS listener, and for each host of a route without rules.
+// There is a mark for each hostname of an HTTP or HTTPS listener that serves, and for each host of a root route
+// without entries.
 const mark = "mark "

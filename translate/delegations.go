@@ -52,7 +52,8 @@ type rejectedAt struct {
 	anywhere []orderedReason
 }
 
-// orderedReason is a reason why a candidate is rejected. order is its position among the reasons of all candidates.
+// orderedReason is a reason why a candidate is rejected. The field order is the position of the reason among the
+// reasons of all candidates below the node.
 type orderedReason struct {
 	ir.NotAccepted
 	order int

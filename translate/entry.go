@@ -70,7 +70,7 @@ func (e *entry) sets(field ir.Field) bool {
 
 // under returns a copy of the rule of e with the policy fields of the listener (host). Fields that the route
 // sets itself do not change. The parameter connected has the extensions and credentials that the listener's
-// fields refer to; the copy gets them. It may be nil.
+// fields refer to; the copy gets them. The parameter connected may be nil.
 func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {

@@ -19,8 +19,9 @@ type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []*backend.Key
-	SignIns  []manifest.Key // as in flatOut
-	// Uses says how much of each policy is effective at the rules of a child.
+	SignIns  []manifest.Key // as in flatOut, nil for a root
+	// Uses says how much of each policy is effective at the node's own rules. It is nil for a root, whose own
+	// rules are in the mountOut.
 	Uses []policy.Use
 	// Unresolved says which delegating rules find no route or must not delegate. It is good if there are none.
 	Unresolved manifest.Verdict[gwv1.RouteConditionReason]
@@ -78,8 +79,8 @@ func (s search) rejections() string {
 }
 
 // complain adds what is wrong with a delegating rule (s) to Problems and Unresolved. It reports the first of
-// these that applies: a named route does not exist, a reference closes a cycle, or no route is accepted. If none
-// of these applies, complain only calls beside.
+// these that applies: a route that the rule names does not exist, a reference closes a cycle, or the rule accepts
+// no route. If none of these applies, complain only calls beside.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}

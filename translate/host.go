@@ -32,8 +32,8 @@ type hostOut struct {
 	Forged []string
 	// Insecure is true if the host has no TLS, and no trusted proxy in front of Envoy can have TLS.
 	Insecure bool
-	// Rejected says why every connected Envoy rejected the host, or which field some Envoys are too old for. It
-	// is nil in all other cases.
+	// Rejected says why Envoys rejected the host, if no connected Envoy accepts the host, or which field some
+	// Envoys are too old for. It is nil in all other cases.
 	Rejected *Rejection
 }
 
@@ -80,8 +80,8 @@ func (h *hostOut) problems() (problems []manifest.Problem) {
 	return problems
 }
 
-// insecureSignIn returns the warning that users sign in on a port (at) without TLS. object and field say where
-// the warning is shown.
+// insecureSignIn returns the warning that users sign in on a port (at) without TLS. The parameters object and
+// field say where the warning is shown.
 func insecureSignIn(object manifest.Key, field string, at portKey) manifest.Problem {
 	return manifest.Problem{
 		Code: "SignInWithoutTLS", Severity: manifest.Warning, Object: object, Field: field,

@@ -77,7 +77,8 @@ func comparePortKeys(a, b portKey) int {
 	return cmp.Or(strings.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Port, b.Port), ir.TrueFirst(!a.UDP, !b.UDP))
 }
 
-// tableOf returns the key of the virtual host of a listen.Place. gateway is "namespace/name".
+// tableOf returns the key of the virtual host of a listen.Place (at). The parameter gateway is "namespace/name"
+// of the Gateway.
 func tableOf(gateway string, at listen.Place) tableKey {
 	return tableKey{chainKey{portKey{gateway, at.Port, at.UDP}, at.Chain}, at.Domain}
 }

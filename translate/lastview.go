@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// lastView has the current values of the folds that gather all objects of a kind. Apply fills a Result from a
-// lastView.
+// lastView has the current values of the folds that gather something of the whole folder, for example all virtual
+// hosts or all problems. Apply fills a Result from a lastView.
 type lastView struct {
 	hosts    memo.Ordered[*hostOut]
 	ports    memo.Ordered[*portOut]
@@ -31,8 +31,8 @@ type lastView struct {
 	issuers []string
 }
 
-// watch registers l with the folds of a network (net): whenever the value of such a fold changes, the field of
-// l for that fold gets the new value.
+// watch registers l with those folds of a network (net) whose values l has. Whenever the value of such a fold
+// changes, l gets the new value.
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
@@ -49,7 +49,7 @@ func (l *lastView) watch(net *network) {
 }
 
 // allProblems returns all current problems, sorted and without duplicates. The list is built again only after a
-// problem set changed. If the problems are the same as in the last list, the result is the same slice.
+// problemSet changed. If the problems are the same as in the last list, the result is the same slice.
 func (l *lastView) allProblems() []manifest.Problem {
 	if l.stale {
 		var all []manifest.Problem

@@ -133,7 +133,7 @@ func (n *network) aims() targetRulesIn {
 }
 
 // addRoutes declares the rules that attach routes to listeners and put the routes' own rules into virtual
-// hosts. It also declares the listeners of Envoy.
+// hosts. It also declares the rules that build the listeners of Envoy.
 func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{

@@ -148,14 +148,14 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut is the part of a node's result that the rule "link" reads for each candidate child of the node (see
-// flatKey). This part is separate from flatOut, so that an edit of the node's other rules does not affect the
-// children.
+// pointsOut is what the rule "link" reads of a node (see flatKey) for each candidate child of the node. Points
+// and Hosts are from the node's flatOut, and Closed is from the budgets. The type is separate from flatOut, so that
+// an edit of the node's other rules does not affect the children.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
 	// Closed says for each namespace whether routes of the namespace would exceed the budget as children. The
-	// entry "" is for all namespaces without an entry of their own.
+	// entry "" is for all namespaces without an entry of their own. Closed is nil if no budget is exceeded.
 	Closed map[string]bool
 }
 
@@ -168,7 +168,7 @@ func (out *pointsOut) overBudget(namespace string) bool {
 	return out.Closed[""]
 }
 
-// linkOut is the result for a link (linkKey): the node of a parent, and a candidate for its child.
+// linkOut is the result for a link (linkKey): the node of a parent, and a candidate for a child of that node.
 type linkOut struct {
 	route.Linked
 	// Hosts are the hosts of the root that the child serves.

@@ -17,7 +17,8 @@ const (
 	kindBackendTLSPolicy = "BackendTLSPolicy"
 )
 
-// newObjects declares the input of a kind. kind is the name of the input.
+// newObjects declares the input of one kind, or of several similar kinds. The parameter kind is the name of the
+// input.
 func newObjects(e *memo.Engine, kind string) *objects {
 	return memo.NewInput[manifest.Key](e, kind, func(a, b *manifest.Object) bool { return a.Same(b) })
 }

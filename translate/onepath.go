@@ -11,9 +11,10 @@ import (
 // by one (docs/design/promises.md).
 const maxOnePath = 100
 
-// onePath is a group of more than maxOnePath rules of a host whose paths begin with the same text.
+// onePath is a group of more than maxOnePath rules of a host. The paths of these rules begin with the same text
+// (Prefix, see xds.Prefix).
 type onePath struct {
-	Rules  int
+	Rules  int // the number of rules in the group
 	Prefix string
 	// First is the first rule of the group after maxOnePath other rules.
 	First *entry
@@ -29,7 +30,7 @@ func (t table) onePaths() (paths []onePath) {
 	return paths
 }
 
-// problem returns the warning about the group, at the rule First. domain is the host.
+// problem returns the warning about the group, at the rule First. The parameter domain is the domain of the host.
 func (path onePath) problem(domain string) manifest.Problem {
 	return manifest.Problem{
 		Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),

@@ -10,10 +10,12 @@ import (
 
 // Options are the settings of a Translator.
 type Options struct {
-	// Bind are the IP addresses of Gateways that request none. The default is 0.0.0.0: all interfaces.
+	// Bind are the IP addresses of Gateways whose spec has no addresses, or has an entry without a value. The
+	// default is 0.0.0.0: all interfaces.
 	Bind []string
-	// AddressPool is a network from which each Gateway that requests no address gets a free address. With a
-	// pool, Bind has no effect. The zero value means that there is no pool.
+	// AddressPool is a network from which Gateways get free addresses: one for a spec without addresses, otherwise
+	// one for each entry without a value. With a pool, Bind has no effect. The zero value means that there is no
+	// pool.
 	AddressPool netip.Prefix
 	// Guard decides which endpoints must not be used.
 	Guard backend.Guard

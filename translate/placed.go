@@ -17,8 +17,9 @@ type placed struct {
 	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
 	// Secret.
 	Clients map[string]string
-	// Closed has, by Gateway, the reason why rules answer 500 there: all rules, by the policies of a listener, or
-	// the rules that Envoys rejected with those policies. It has no entry for any other Gateway.
+	// Closed has, by Gateway, a reason why rules of the node answer 500 there: the policies of a listener close all
+	// rules, or Envoys rejected some rules. Rejections count only at Gateways with policies of listeners or with a
+	// client certificate for backends.
 	Closed map[string]string
 	// Problems are about entries that differ from the node's own entries, if Envoys reject them or are too old for
 	// them.
@@ -64,8 +65,8 @@ func (p *placed) complain(problems []manifest.Problem) {
 	}
 }
 
-// show records that a Gateway presents a client certificate to backends. client is "namespace/name" of the
-// Secret.
+// show records that a Gateway presents a client certificate to backends. The parameter client is
+// "namespace/name" of the Secret.
 func (p *placed) show(gateway, client string) {
 	if p.Clients == nil {
 		p.Clients = map[string]string{}

@@ -19,21 +19,21 @@ import (
 // encoding. If the encoding changes, for example by a policy or a parent, the RejectedPart no longer applies,
 // and the quarantine ends.
 type RejectedPart struct {
-	// Route is the name of the Envoy route of a rule. For a virtual host without its routes, Route is "", Table is
-	// the name of its RouteConfiguration, and Host is its domain. Otherwise Table and Host are "".
+	// Route is the name of the Envoy route of a rule. If the part is a virtual host, Route is "", Table is the name
+	// of the RouteConfiguration, and Host is the domain. For any other part, Table and Host are "".
 	Table, Host, Route string
 	// Requirement is "namespace/name" of a GatewayExtension with jwt. Table, Host and Route are then "".
 	Requirement string
-	Sum         [sha256.Size]byte
+	Sum         [sha256.Size]byte // the hash; for a virtual host, that of its encoding without routes
 }
 
 // Rejection is the reason why Envoys rejected a RejectedPart.
 type Rejection = ir.Rejection
 
-// Quarantine has the rules, virtual hosts and GatewayExtensions that every connected Envoy of the Gateway
-// rejected, and those that some Envoys are too old for. It is the only input that comes from Envoys
-// (docs/design/flow.md). Problems, statuses and the ir.View show it. It changes no resource: the server itself
-// replaces or omits what an Envoy rejected, for that Envoy. A Quarantine is immutable.
+// Quarantine has the rules, virtual hosts and GatewayExtensions that Envoys rejected and that no connected Envoy
+// accepts, and those that some Envoys are too old for. It is the only input that comes from Envoys
+// (docs/design/flow.md). Problems, statuses and the ir.View show the Quarantine. The Quarantine changes no
+// resource: the server itself replaces or omits what an Envoy rejected, for that Envoy. A Quarantine is immutable.
 type Quarantine map[RejectedPart]Rejection
 
 // rejections are the entries of a Quarantine for one route, one virtual host or one GatewayExtension.
@@ -48,8 +48,8 @@ type quarantineInputs struct {
 	routes     *memo.Input[manifest.Key, rejections]
 	hosts      *memo.Input[rejectedHost, rejections]
 	extensions *memo.Input[string, rejections] // by "namespace/name"
-	// The present maps have the current values of the three inputs. replace compares them with the new values, to
-	// find the keys to delete.
+	// The maps whose names begin with present have the current values of the three inputs. The method replace compares
+	// these values with the new ones, to find the keys to delete.
 	presentRoutes     map[manifest.Key]rejections
 	presentHosts      map[rejectedHost]rejections
 	presentExtensions map[string]rejections

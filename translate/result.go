@@ -26,13 +26,14 @@ type Result struct {
 	// View returns the routes in the order in which Envoy tries them, for explain. The View is built in the
 	// first call and always shows the state after this Result. Any goroutine may call View.
 	View func() *ir.View
-	// Certificates are the certificates that Envoys get, sorted by Secret. If none changed, Certificates and
-	// Authorities are the same slices as in the previous Result.
+	// Certificates are the certificates that Envoys get, sorted by Secret. If no certificate changed, was added or was
+	// removed, Certificates is the same slice as in the previous Result.
 	Certificates []ir.Certificate
 	// Authorities are the objects with the CA certificates that Envoys verify backends and clients with, sorted
-	// by object.
+	// by object. If no bundle of CA certificates changed, was added or was removed, Authorities is the same slice as
+	// in the previous Result.
 	Authorities []ir.Authorities
-	// Issuers are the issuers of OpenID providers whose discovery documents are needed, sorted. Discover sets
-	// their answers.
+	// Issuers are the issuers of OpenID providers whose discovery documents are needed, sorted.
+	// Translator.Discover sets their answers.
 	Issuers []string
 }

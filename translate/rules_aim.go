@@ -179,9 +179,10 @@ func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 }
 
 // groups returns the policies that may apply to an object. The first element of groups has the policies that
-// name the object. Each further element has the policies whose selector begins with one label of the object (see
-// wantedLabel), or selects all objects of its kind. labels are the labels of the object, nil if the object does
-// not exist or its kind is unknown.
+// name the object. One further element has those with a selector of all objects of the kind. For each label of
+// the object, one more element has those with a selector whose alphabetically first label is this label (see
+// wantedLabel). The result labels has the labels of the object. It is nil, and groups has only the first element,
+// if the object does not exist or its kind is unknown.
 func (a targetRules) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -290,7 +291,8 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 
 // isFor reports whether a target of a policy applies to an object. The parameter of is the key of the object,
 // and labels are its labels. A target with a name applies to the object that it names. A selector applies to
-// objects of its kind that have all its labels. isFor ignores the section of the target.
+// objects of its kind that have all its labels. The policy must be in the namespace of the object. isFor ignores
+// the section of the target.
 func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(of.Namespace, target) == of
@@ -311,7 +313,8 @@ func hasLabels(labels, wanted map[string]string) bool {
 	return true
 }
 
-// targetKey returns the key of the object that a target names. Its Name is "" for a selector.
+// targetKey returns the key of the object that a target of a policy names. The parameter namespace is the
+// namespace of the policy. For a selector, the Name of the key is "".
 func targetKey(namespace string, target store.Target) manifest.Key {
 	return manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: namespace, Name: target.Name}
 }

@@ -51,8 +51,8 @@ func newAttachRules(e *memo.Engine, in attachIn) *attachRules {
 }
 
 // attachment returns the result for one parentRef (ref) of a route (from). The parameter parent is the key of
-// the Gateway or ListenerSet that the parentRef names. If gatefold does not serve the class of the Gateway, ours
-// is false, and the parentRef gets no status.
+// the Gateway or ListenerSet that the parentRef names. If gatefold does not serve the class of the Gateway, the
+// result ours is false, and the parentRef gets no status.
 func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.ParentReference, from *route.Common) (p parentOut, ours bool) {
 	p = parentOut{Ref: ref, Gateway: parent.Namespace + "/" + parent.Name}
 	of := r.in.gateways
@@ -106,8 +106,9 @@ const (
 )
 
 // manyNames selects the routes whose places (listen.Place) are counted. It returns a list with the key of a
-// route that has more than freeTables pairs of a hostname and a parentRef, and nil for any other route. The
-// count (see runWide) precedes the decision where a route attaches.
+// route that has more than freeTables pairs of a hostname and a parentRef, and nil for any other route. A route
+// without hostnames counts as one with a single hostname. The count (see runWide) precedes the decision where a
+// route attaches.
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {

@@ -22,7 +22,8 @@ import (
 
 // backendPolicyOut is the result for one BackendConfigPolicy, independent of its targets.
 type backendPolicyOut struct {
-	// Policy is nil if the policy does not exist. If the policy cannot be used, its targets answer 503.
+	// Policy is nil if the policy does not exist. If the policy is invalid or cannot be used, Policy.Closed is set,
+	// and requests to the policy's targets are answered 503.
 	Policy *backend.Policy
 	// Unusable says why the policy cannot be used. It is "" if the policy can be used, or if the store reports it
 	// as invalid.
@@ -40,7 +41,8 @@ type backendTarget struct {
 	// this target. It is nil without a warning.
 	Warned *manifest.Problem
 	Effect policy.Effect
-	// Crowded says that too many policies apply to the target, which therefore answers 503. It is "" otherwise.
+	// Crowded says that too many policies apply to the target, so that requests to it are answered 503. Crowded is
+	// "" if the number of policies is within the limits.
 	Crowded string
 }
 
@@ -174,8 +176,9 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 }
 
 // backendTarget returns the result for one Service or Backend (at) that a policy targets: whether the object
-// exists, and how much of the policy is effective there. The parameters key and spec belong to the policy. The
-// parameter field is the path of the targetRef or targetSelector, for problems.
+// exists, how much of the policy is effective there, and whether a field of the policy has no effect there. The
+// parameter key is the key of the policy, and spec is its spec. The parameter field is the path of the targetRef or
+// targetSelector, for problems.
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: at}
 	if !r.in.backendExists(c, at) {

@@ -99,7 +99,7 @@ type tlsStatusIn struct {
 }
 
 // tlsStatusRules build the statuses of BackendTLSPolicies. A status has an entry for each Gateway that sends to
-// a target.
+// a target, and one for each target that does not exist.
 type tlsStatusRules struct {
 	in              tlsStatusIn
 	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
@@ -178,7 +178,8 @@ func (r *tlsPolicyRules) runTLSPolicy(c *memo.Ctx, key manifest.Key) *tlsPolicyO
 }
 
 // unresolved records that a reference of the policy (key) to CA certificates cannot be used. It adds a problem
-// at the field of the reference, and sets Resolved. The parameter found has the reason.
+// at the field of the reference, and adds the reason to Resolved (manifest.Verdict.And). The parameter found has
+// the reason.
 func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen.Authority) {
 	reason := gwv1.BackendTLSPolicyReasonInvalidCACertificateRef
 	if found.Usable.Reason == gwv1.ListenerReasonInvalidCACertificateKind {
@@ -189,7 +190,7 @@ func (out *tlsPolicyOut) unresolved(key manifest.Key, field string, found listen
 }
 
 // reject records that the policy (key) cannot be used because of one of its fields. It adds a problem at the
-// field, and sets Accepted to the reason.
+// field, and adds the reason to Accepted (manifest.Verdict.And).
 func (out *tlsPolicyOut) reject(key manifest.Key, reason gwv1.PolicyConditionReason, field, message, hint string) {
 	out.Accepted = out.Accepted.And(policyVerdict{Reason: reason, Message: field + ": " + message})
 	out.problem(key, string(reason), field, message, hint)
@@ -231,8 +232,8 @@ func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backen
 	return backend.Contest(claims, route.CompareOrigins)
 }
 
-// tlsOf returns the policy that applies to a port of a Service or Backend, nil if there is none. It does not
-// run the rule backendTLS for an object without a policy.
+// tlsOf returns the policy that applies to a port of a Service or Backend, nil if there is none. The parameter port
+// is the name of the port. tlsOf does not run the rule backendTLS for an object without a policy.
 func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *backend.TLSPolicy {
 	if !r.tlsAims.any(c, target) {
 		return nil
@@ -266,8 +267,8 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 }
 
 // aim finds the ports of a Service or Backend that a target includes, and sets Ports or Any of the target (t).
-// If the object or the port does not exist, the results say what is wrong: the wrong field of the targetRef, a
-// message and a hint. Otherwise message is "".
+// If the kind is not Service or Backend, or if the object or the port does not exist, the results say what is wrong:
+// the wrong field of the targetRef, a message and a hint. Otherwise the results are "".
 func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint string) {
 	service, isService := r.in.service(c, t.Target), t.Target.Group == "" && t.Target.Kind == "Service"
 	switch {

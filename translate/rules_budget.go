@@ -31,12 +31,12 @@ import (
 
 const (
 	// budgetBase and budgetPerRoute set the number of rules that delegation may create on a host: budgetBase, and
-	// budgetPerRoute for each HTTPRoute of the folder. An HTTPRoute has at most 128 matches. So 256 rules allow
-	// each match to be delegated twice.
+	// budgetPerRoute for each route of the folder, of any kind. But the number is at most Options.MaxRoutes. An
+	// HTTPRoute has at most 128 matches. So 256 rules allow each match to be delegated twice.
 	budgetBase     = 1000
 	budgetPerRoute = 256
-	// allPerRoute is the number of rules that each HTTPRoute adds to the limit for all hosts together, which
-	// starts at Options.MaxRoutes. Roots and shared children can exceed that limit even if no single host
+	// allPerRoute is the number of rules that each route of the folder adds to the limit for all hosts together,
+	// which starts at Options.MaxRoutes. Roots and shared children can exceed that limit even if no single host
 	// exceeds its own.
 	allPerRoute = 16
 )
@@ -89,12 +89,14 @@ func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b
 type budgetOut struct {
 	// Depth is the number of levels below the root that are built.
 	Depth int
-	// Rules is the number of rules that the host would have with the first omitted level. It is 0 if no level is
-	// omitted. Limit is the largest number that is allowed.
+	// Rules is the number of rules that the host (or all hosts together, if Host is "") would have with the first
+	// omitted level. It is 0 if no level is omitted. Limit is the largest number that is allowed.
 	Rules, Limit int
-	// Few is true if Limit comes from the number of HTTPRoutes of the folder, and not from Options.MaxRoutes.
+	// Few is true if Limit is budgetBase and budgetPerRoute for each route of the folder, because a limit from
+	// Options.MaxRoutes would be larger.
 	Few bool
-	// Host is the host that would have too many rules. It is "" if all hosts together would have too many.
+	// Host is the host that would have too many rules. It is "" if all hosts together would have too many, or if no
+	// level is omitted.
 	Host string
 	// Message and Hint are those of the problem TooManyRoutes, "" if no level is omitted. All route.Points of
 	// the branch (branchKey) share them.

@@ -72,8 +72,8 @@ func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Referen
 }
 
 // runCertificate returns whether a listener or Gateway may use a Secret as certificate. It does not read the
-// certificate itself. It checks the ReferenceGrant first, so that the message for a missing grant does not
-// reveal whether the Secret exists.
+// certificate itself. It checks the ReferenceGrant before it reads the Secret, so that the message for a missing
+// grant does not reveal whether the Secret exists.
 func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) listen.Certificate {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Certificate {
 		return listen.Certificate{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
@@ -99,7 +99,7 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 }
 
 // runAuthority returns whether an object may and can be used for CA certificates. It checks the ReferenceGrant
-// first, so that the message for a missing grant does not reveal whether the object exists.
+// before it reads the object, so that the message for a missing grant does not reveal whether the object exists.
 func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) listen.Authority {
 	refuse := func(reason gwv1.ListenerConditionReason, message, hint string) listen.Authority {
 		return listen.Authority{Usable: manifest.Verdict[gwv1.ListenerConditionReason]{Reason: reason, Message: message}, Hint: hint}
@@ -124,8 +124,8 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 	return listen.Authority{Object: ref.To}
 }
 
-// authorityText returns the entry ca.crt of a Secret or ConfigMap, empty without the entry. ok is false if the
-// object does not exist.
+// authorityText returns the entry ca.crt of a Secret or ConfigMap. Without this entry, the text is empty and ok is
+// true. If the object does not exist, ok is false.
 func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []byte, ok bool) {
 	if key.Kind == "Secret" {
 		object, _ := r.in.secrets.Get(c, key)
@@ -143,8 +143,8 @@ func (r *certificateRules) authorityText(c *memo.Ctx, key manifest.Key) (text []
 	return []byte(from.Data[string(keypair.Authorities)]), true
 }
 
-// runCertNames returns the hosts that the certificate of a Secret is for, nil if it cannot be read. It does not
-// read the key.
+// runCertNames returns the hosts that the certificate of a Secret is for, nil if the certificate cannot be read. It
+// does not read the private key.
 func (r *certificateRules) runCertNames(c *memo.Ctx, key manifest.Key) []string {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

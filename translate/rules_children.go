@@ -77,10 +77,11 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 }
 
 // childProblems returns the problems that a route has as the child of other routes. The parameter entries has
-// the route's status entries for parents; without entries, the result is the warning of nowhere. A rejection is
-// an error if a parentRef names the parent, or if the route has no parentRefs and no parent accepts the route.
-// If a route without parentRefs is rejected by a parent that names it, but accepted by another, the rejection
-// is a warning. Further warnings come from besideProblems and missedEverywhere.
+// the route's status entries for parents; without entries, the result is the warning of the function nowhere. A
+// rejection is an error if a parentRef names the parent, or if the route has no parentRefs and no parent accepts
+// the route. If a route without parentRefs is rejected by a parent that names it, but accepted by another, the
+// rejection is a warning. All other rejections are left out, and so are those that another problem already reports
+// (Reported). Further warnings come from besideProblems and missedEverywhere.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -107,9 +108,9 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 }
 
 // handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each delegating rule of
-// the root finds a route. The parameter mount has the rules of the root by port. The verdict is that of the
-// first port with a rule that finds no route. If every rule finds a route, the message lists routes that are
-// rejected while others are accepted.
+// the root finds a route. The parameter mount has the rules of the root by port. The result is the verdict of the
+// first port whose verdict is not good (see graftOut.resolved). If all are good, it is the verdict of the last port
+// with delegating rules; the message of this verdict lists routes that are rejected while others are accepted.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {

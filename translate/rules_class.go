@@ -89,7 +89,7 @@ func (r *classRules) classProblems(c *memo.Ctx, key manifest.Key) []manifest.Pro
 	return []manifest.Problem{problem}
 }
 
-// nearClass returns a GatewayClass with a similar name, "" if there is none.
+// nearClass returns the name of a GatewayClass that is similar to the given name. If there is none, it returns "".
 func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	if like := r.in.near.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name}); like != "" {
 		return like

@@ -179,8 +179,8 @@ func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// spans reports whether hosts contains every host that the root of a node serves on the port of the node. A
-// node is a route in a delegation tree (see flatKey).
+// spans reports whether the parameter hosts contains every host that the root of a node (key) serves on the port of
+// the node. A node is a route in a delegation tree (see flatKey).
 func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })

@@ -19,7 +19,7 @@ import (
 // hash. No problem and no admin page contains them.
 
 // maxCredentialBytes limits the credentials of one field of a policy, in bytes. Each route of the policy contains
-// all these credentials.
+// all these credentials. It also limits the public keys that an extension reads from a ConfigMap.
 const maxCredentialBytes = 1 << 20
 
 // credentialsOut are the credentials that a policy names in one field (ir.CredentialSource), or the reason why

@@ -19,8 +19,8 @@ import (
 // Discoveries are the known answers of issuers, by issuerURI. They are immutable.
 type Discoveries map[string]ir.IssuerAnswer
 
-// discoveryInputs is the input with the known answer of each issuer, by issuerURI. present has the same
-// answers, so that replace can find the keys to delete.
+// discoveryInputs is the input with the known answer of each issuer, by issuerURI. The field present has the same
+// answers, so that the method replace can find the keys to delete.
 type discoveryInputs struct {
 	*memo.Input[string, ir.IssuerAnswer]
 	present Discoveries
@@ -37,7 +37,8 @@ func (d *discoveryInputs) replace(set Discoveries) {
 }
 
 // codeIssuerNotAsked is the code of the problem that the discovery document of an issuer was not requested yet.
-// The problem is a warning, because the folder has no mistake. But the targets of the policy still fail closed.
+// The problem is a warning, because the folder has no mistake. But the targets of policies that use the extension
+// still fail closed.
 const codeIssuerNotAsked = "IssuerNotAsked"
 
 // discover sets the endpoints of an identity provider (to) that its GatewayExtension does not name. They come
@@ -69,7 +70,7 @@ func closes(problem *manifest.Problem) bool {
 	return problem.Severity == manifest.Error || problem.Code == codeIssuerNotAsked
 }
 
-// issuerUse is an issuer and an extension that needs its discovery document.
+// issuerUse is an issuer and an extension that needs the issuer's discovery document.
 type issuerUse struct {
 	Issuer    string
 	Extension manifest.Key

@@ -55,9 +55,9 @@ type hintRules struct {
 	near      *memo.Rule[manifest.Key, string]
 }
 
-// newHintRules declares the rules. inAny are the kinds whose objects are suggested from other namespaces,
-// because their names are not secret. inOwn are the kinds whose similar names are suggested from the same
-// namespace.
+// newHintRules declares the rules. The parameter inAny has the kinds whose objects are suggested from other
+// namespaces, because their names are not secret. The parameter inOwn has the kinds whose similar names are
+// suggested from the same namespace.
 func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[nameBucket, manifest.Key]
 	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareNames), memo.Ordered[namedObject].Same)

@@ -28,7 +28,8 @@ type extensionOut struct {
 	// that the discovery document of the issuer was not requested yet.
 	Unasked        bool
 	Unusable, Hint string
-	// Rejected is the message of the Envoys if every connected Envoy rejected the extension, "" otherwise.
+	// Rejected is the message of Envoys that rejected the extension, if no connected Envoy accepts it. Rejected is
+	// "" in all other cases.
 	Rejected string
 	// Issuer is the issuer whose discovery document is needed, "" if none is.
 	Issuer string
@@ -72,8 +73,9 @@ func (r *extensionRules) report(all *problemFold) {
 	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
 }
 
-// runExtension returns the result for one extension. If the extension has an error, or needs a discovery
-// document that is not known, Extension is nil and Unusable is set.
+// runExtension returns the result for one extension. If the extension is invalid, has an error, or needs a
+// discovery document that is not known, Extension is nil and Unusable is set. If the extension does not exist,
+// Extension is nil and Missing is true.
 func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)
@@ -129,8 +131,8 @@ func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.Gatewa
 }
 
 // reach returns the name of the cluster for a backend that an extension refers to, and adds the backend to
-// out.Backends. field is the path of the reference in the extension. If the backend cannot be used, reach
-// returns "" and adds a problem.
+// out.Backends. The parameter field is the path of the reference in the extension. If the backend cannot be used,
+// reach returns "" and adds a problem.
 func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string, out *extensionOut, problems *[]manifest.Problem) (cluster string) {
 	resolution := r.in.backend.Get(c, ref)
 	if resolution.OK() {

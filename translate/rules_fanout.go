@@ -19,8 +19,8 @@ const (
 	maxHeavy = 64
 )
 
-// fanoutOut is the largest number of rules that all children of a node (see flatKey) together can have. It is
-// computed before the rules of the children are built.
+// fanoutOut is an upper bound for the number of rules that all children of a node (see flatKey) together can have
+// (see route.Fanout). It is computed before the rules of the children are built.
 type fanoutOut struct {
 	Rules int // without the rules of Heavy
 	// Heavy has the number of rules of each namespace with more than heavyRules rules directly below a root.
@@ -46,10 +46,9 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 	return r
 }
 
-// runFanout returns the largest number of rules that the children of a node (see flatKey) can have. A reference
-// by name to a route that does not exist counts as one route. Heavy is set only for a root whose children can
-// have more than heavyRules rules. While path policies are in force, the root must also come from cluster
-// paths.
+// runFanout returns an upper bound for the number of rules that the children of a node (see flatKey) can have. A
+// reference by name to a route that does not exist counts as one route. Heavy is set only for a root whose children
+// can have more than heavyRules rules. While path policies are in force, the root must also come from cluster paths.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}

@@ -105,8 +105,8 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.At
 	out.Units = sum.Cost()
 }
 
-// burden returns the size and cost of one policy field in Envoy's configuration. resolved has the merged
-// policies that set the field.
+// burden returns the size and cost of one policy field in Envoy's configuration. The parameter resolved has the
+// merged policies that set the field.
 func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
 	one := resolved.Only(func(name ir.Field) bool { return name == field })
 	extras := one.Extras()

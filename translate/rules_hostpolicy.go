@@ -86,8 +86,8 @@ func (r *hostPolicyRules) hostPolicyOf(c *memo.Ctx, key tableKey) *hostPolicy {
 	return nil
 }
 
-// runHostPolicy returns the policies of a listener. It sets Closed and StreamsClosed if the policies apply to
-// too many hosts (spreadRules.overload).
+// runHostPolicy returns the policies of a listener (see hostLevel). It also sets Closed and StreamsClosed if the
+// policies apply to too many hosts (spreadRules.overload).
 func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolicy {
 	level := r.in.level.Get(c, key)
 	if level.Units <= freeUnits {

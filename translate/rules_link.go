@@ -49,8 +49,8 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns the part of a node's result that the rule "link" reads for each candidate child of the node
-// (see pointsOut).
+// runPoints returns what the rule "link" reads of a node for each candidate child of the node (see pointsOut). If
+// the node has no delegating rules, the result has only Hosts.
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -77,8 +77,9 @@ func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey
 }
 
 // runLink returns the rules of a parent that may delegate to a candidate child, and the rejections by the
-// parent's other rules. If the link closes a cycle, or makes a chain of more than Options.MaxDepth routes, the
-// result has only the rejection for this reason. The result is empty in each of these cases:
+// parent's other rules. If the link closes a cycle, makes a chain of more than Options.MaxDepth routes, or leaves no
+// host (see narrow), the result has no rules, and only the rejection for this reason. The result is empty in each of
+// these cases:
 //   - The candidate or the parent does not exist.
 //   - The children in the candidate's namespace exceed the budget.
 //   - The candidate is the parent itself or a route above it, the parent does not select the candidate by name,

@@ -249,9 +249,9 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 	return true
 }
 
-// attach adds the policies that target an object, or one section of the object: a rule of a route, or a
-// listener. The parameter at has the policies of the object and its sections. If too many policies apply, none
-// is added, and the rules answer 500. The parameter kind is the kind of the policies, for the message.
+// attach adds the policies that target a whole object, and those that target one section of the object: a rule of a
+// route, or a listener. The parameter at has the policies of the object and all its sections. If too many policies
+// apply, none is added, and the rules answer 500. The parameter kind is the kind of the policies, for the message.
 func (g *gathering) attach(at *attachments, section, kind string) {
 	if crowded := at.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
@@ -270,7 +270,8 @@ func (g *gathering) attach(at *attachments, section, kind string) {
 }
 
 // runPolicies returns the policies of one rule: those that its filters name, and those that target the rule or
-// its route. The result is empty if the rule does not exist.
+// its route. For the index plainRule, it returns the policies that target the whole route. The result is empty if
+// the route or the rule does not exist.
 func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	object, _ := r.in.routes.Get(c, key.Route)
 	if object == nil {

@@ -17,9 +17,10 @@ import (
 )
 
 // policyLevels returns the policies of a flattened rule by level. The first levels are those of the rules that
-// delegate to the rule, root first. The last level has the policies of the rule in its own route (of), nil if
-// there are none. If targeted is false, no policy targets the route, so that only policies named by a filter of
-// the rule are looked up. If targeted is false and no level has policies, the usual case, the result is nil.
+// delegate to the rule, root first. The last level has the policies of the rule in its own route (of). It may be
+// nil if the rule has no such policies. If the parameter targeted is false, no policy targets the route, so that only
+// policies named by a filter of the rule are looked up. If targeted is false and no level has policies, the usual
+// case, the result is nil.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -35,7 +36,8 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 	return nil
 }
 
-// namesPolicies reports whether a filter of the rule names a TrafficPolicy. of is the route of the rule.
+// namesPolicies reports whether a filter of the rule names a TrafficPolicy. The parameter of is the key of the
+// rule's route.
 func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
 	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
 		_, ok := extension(of.Namespace, f)
@@ -167,9 +169,11 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 }
 
 // external decides between two ways of authorization for a rule: the filter ExternalAuth, and the field extAuth
-// in policies of the levels above that filter. If such a policy wins over lower levels, external removes the
-// filter from the rule. Otherwise the filter replaces extAuth of the policies. If the filter is in the rule's
-// own route, external then also adds a warning to out.
+// in policies of the levels above that filter. The first of these rules that applies decides:
+//   - Without such a filter, or without such a policy, nothing changes.
+//   - If such a policy wins over lower levels, external removes the filter from the rule.
+//   - Otherwise the filter stays, and replaces extAuth of the policies. If the filter is in the rule's own route,
+//     external adds a warning to out.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if rule.Action.ExternalAuth == nil || at < 0 {

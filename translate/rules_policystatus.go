@@ -219,8 +219,8 @@ type hostTarget struct {
 
 // hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that the policy
 // targets. A field has no effect if another policy of these objects overrides the field; what single routes
-// override does not count. The result omits targets without listeners, and objects of a selector after
-// maxListed targets.
+// override does not count. The result omits targets at whose listeners the policy is not merged, for example targets
+// without listeners. It also omits objects of a selector after maxListed targets.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {
@@ -249,8 +249,8 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 }
 
 // hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at). If section is
-// not "", only the listener with that name counts. A policy of a Gateway also has effects at the listeners of
-// the Gateway's ListenerSets.
+// not "", only the listener with that name counts. A policy of a whole Gateway also has effects at the listeners
+// of the Gateway's ListenerSets.
 func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, section string) (out effectCounts) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {

@@ -106,8 +106,8 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 }
 
 // renameClusters changes the cluster names in the streams (ir.Stream) of a TCP port. A stream with TLS
-// passthrough gets the names of clusters without TLS of Envoy's own (backend.Raw). Any other stream gets the
-// names of clusters that present the Gateway's client certificate. The parameter client is "namespace/name" of
+// passthrough gets the names of clusters to which Envoy adds no TLS of its own (backend.Raw). Any other stream gets
+// the names of clusters that present the Gateway's client certificate. The parameter client is "namespace/name" of
 // the Secret with that certificate. If client is "", the names of these other streams do not change.
 func renameClusters(port *ir.Port, client string) {
 	for i := range port.Streams {

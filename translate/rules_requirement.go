@@ -17,8 +17,9 @@ import (
 )
 
 // tokens returns the JWT providers of an extension (key). The backends with the providers' keys are added to
-// out.Backends, and what is wrong to problems. If Envoys rejected the extension, out.Rejected is set. An
-// extension is in the filter of a Gateway only if a route there uses the extension.
+// out.Backends, and what is wrong to problems. If Envoys rejected the extension, out.Rejected is set. out.Backends
+// also gets a key with the extension itself, so that the filter of a Gateway has only those extensions that the
+// policies of the Gateway's routes and listeners use.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)
@@ -45,9 +46,9 @@ func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, ou
 	return jwt
 }
 
-// rejectedTokens returns the problem of an extension (key) that every connected Envoy rejected. The parameter
-// words is the message of the Envoys. The extension stays in the filter, so that an Envoy that accepts the
-// extension serves it.
+// rejectedTokens returns the problem of an extension (key) that Envoys rejected and no connected Envoy accepts. The
+// parameter words is the message of the Envoys. The extension stays in the filter, so that an Envoy that accepts
+// the extension serves it.
 func rejectedTokens(key manifest.Key, words string) manifest.Problem {
 	return manifest.Problem{
 		Code: xds.RejectedCode, Severity: manifest.Error, Object: key, Field: "spec.jwt",
@@ -99,8 +100,8 @@ type requirementIn struct {
 	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
 }
 
-// requirementRules build the filter that checks tokens for each Gateway. It contains the extensions that the
-// routes of the Gateway use.
+// requirementRules build the filter that checks tokens for each Gateway. The filter contains the extensions that the
+// policies of the Gateway's routes and listeners use.
 type requirementRules struct {
 	in           requirementIn
 	requirement  *memo.Rule[useKey, *requirementOut]

@@ -13,7 +13,8 @@ import (
 type mountOut struct {
 	Attach *attachOut
 	// closed has the one rule that answers 500 in the virtual hosts of a route with too many copies (see
-	// copies). It is nil for all other routes.
+	// copies). It is nil for all other routes, and also if even that rule exceeds the limit (see
+	// spreadRules.where).
 	closed *flatOut
 	// flats are the rules of the route for each port, in the order of Attach.Ports. If the route serves on no
 	// port, flats has one value for port 0.

@@ -133,8 +133,8 @@ func spotOf(rule *ir.Rule) spot {
 	return out
 }
 
-// spotAt returns the match of a delegating route (hop) that leads to a rule. The hop must be in the chain of
-// the rule.
+// spotAt returns the match of one step (hop) on the way from the root to a rule. The step is a delegating match in
+// the chain of the rule, or the rule's own match at the end of the way.
 func spotAt(hop ir.Hop, rule *ir.Rule) spot {
 	out := spot{Route: hop.Route, Field: fmt.Sprintf("spec.rules[%d].matches[%d]", hop.Rule, hop.Match)}
 	if hop.Route != rule.Source.Key {
@@ -197,7 +197,7 @@ func (s *shadow) problem(more int) manifest.Problem {
 }
 
 // signInProblem returns the problem of a rule for a callback or logout that has the same match as another rule.
-// requests describes the requests, for the message.
+// The parameter requests describes the requests, for the message.
 func (s *shadow) signInProblem(requests string) manifest.Problem {
 	own, other := s.spot, s.By
 	if own.SignIn == (manifest.Key{}) {

@@ -124,8 +124,9 @@ func (r *signInRules) report(all *problemFold) {
 	problemsFrom(all, "cleartext", r.clearText, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runClearText returns a warning if Envoy sends the client secret without TLS to an endpoint that is not a
-// loopback address. The problem is not an error, because the network itself may encrypt.
+// runClearText returns a warning for each backend of an identity provider to which Envoy sends the client secret
+// without TLS. There is no warning if all endpoints of the backend have loopback addresses. The problem is not an
+// error, because the network itself may encrypt.
 func (r *signInRules) runClearText(c *memo.Ctx, use signInUse) (problems []manifest.Problem) {
 	for _, key := range r.in.extension.Get(c, use.Extension).Backends {
 		to := r.in.cluster.Get(c, *key)

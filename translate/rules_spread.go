@@ -11,8 +11,8 @@ import (
 
 // A match of a route is in every virtual host of every port that its route serves on. Each copy contains
 // everything that its rule and its policies add. A few routes with 16 hostnames can become a million routes of
-// Envoy. So the cost of copies is computed before they are built (route.Load). For each match, freeTables
-// copies are free. All namespaces have equal shares of the rest, Options.MaxCopies. A namespace that needs less
+// Envoy. So the cost of copies is computed before they are built (route.Load). For each match, a cost of freeTables
+// is free. All namespaces have equal shares of the rest, Options.MaxCopies. A namespace that needs less
 // than its share leaves the rest of it to the others.
 //
 // If a namespace needs more than its share, its routes with the lowest cost are served. The hosts of its other

@@ -87,7 +87,8 @@ func (s *streamOut) places() map[portKey][]listen.Place {
 	return out
 }
 
-// runStream returns the result for a route. It is empty if the route does not exist.
+// runStream returns the result for a TCPRoute, TLSRoute or UDPRoute. The result is empty if the route does not
+// exist.
 func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	object, ok := r.in.routes.Get(c, key)
 	if !ok {
@@ -131,8 +132,8 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// backendsAt returns the keys of the clusters that the route uses at one listener host (at) of a Gateway
-// ("namespace/name"). The clusters can present the Gateway's client certificate, or be for TLS that Envoy
+// backendsAt returns the keys of the clusters that the route uses at one place (at) of a Gateway. The parameter
+// gateway is "namespace/name". The clusters can present the Gateway's client certificate, or be for TLS that Envoy
 // passes through (Raw). renameClusters sets the names of the same clusters in the listener.
 func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {

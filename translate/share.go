@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// freeTables is the number of virtual hosts in which copies of a match do not count toward Options.MaxCopies.
-// Four virtual hosts are two hostnames, on HTTP and HTTPS.
+// freeTables is the cost that the copies of each match may have without counting toward Options.MaxCopies. The unit
+// is one plain route of Envoy. So a plain match is free in four virtual hosts: two hostnames, on HTTP and HTTPS.
 const freeTables = 4
 
 // freeUnits is the cost that policies may add to each virtual host without counting toward Options.MaxCopies.
@@ -52,12 +52,14 @@ type copies struct {
 	// namespaces, it is "root>child", the namespaces of the root and of the child.
 	Owner string
 	// Tables is the number of virtual hosts with copies. Cost is the cost of all copies, in plain routes of Envoy.
-	// Free is the amount of the cost that does not count.
+	// Free is the amount of the cost that does not count. For the values of attachRules.wide, Tables and Cost are
+	// the number of places (listen.Place) instead.
 	Tables, Cost, Free int
 }
 
 // newCopies returns the copies of a route that is in as many virtual hosts as the parameter tables says. The
-// parameter load is what the route adds to each of them. The parameter owner becomes the field Owner.
+// parameter load is what the route adds to each of them. The parameter owner becomes the field Owner. Free is
+// load.Written, or freeTables for each match if that is more.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }

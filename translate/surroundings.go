@@ -16,7 +16,7 @@ type Surroundings struct {
 	Discoveries Discoveries
 }
 
-// New returns a Translator with these inputs.
+// New returns a Translator with the inputs in s, and without objects.
 func (s Surroundings) New() *Translator {
 	t := New(s.Options)
 	t.Quarantine(s.Quarantine)

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// translator implements Translator.
+// translator is the implementation of a Translator. It has the methods of the interface rules.
 type translator struct {
 	engine   *memo.Engine
 	in       *inputs
@@ -32,8 +32,8 @@ type translator struct {
 	undo     []former
 }
 
-// newTranslator returns a translator as the interface rules, which hides its generic types. New cannot do this
-// conversion, because it is inlined in other packages.
+// newTranslator returns a translator as the interface rules, which hides the generic types of the translator. The
+// function New cannot do this conversion, because New is inlined in other packages.
 func newTranslator(options Options) rules {
 	options = options.withDefaults()
 	engine := memo.New()

@@ -10,9 +10,9 @@ import (
 // goroutine may use it at a time.
 type Translator struct{ rules rules }
 
-// rules is the interface by which a Translator uses its implementation, the type translator. It hides the
-// generic types of the fields. A package that imports a struct with such fields compiles all their methods
-// again: without rules, the packages that import Translator took five times as long to compile
+// rules is the interface by which a Translator uses its implementation, the type translator. The interface hides
+// the generic types of that type's fields. A package that imports a struct with such fields compiles all their
+// methods again: without this interface, the packages that import Translator took five times as long to compile
 // (docs/design/rules.md#compile-time).
 type rules interface {
 	Apply(change store.Change) Result
@@ -39,16 +39,17 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 }
 
 // Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
-// updates what depends on them. usable is false if a panic left the Translator inconsistent. Then the caller
-// must not use the Translator any more.
+// updates what depends on them. The result usable is false if a panic left the Translator inconsistent. Then the
+// caller must not use the Translator any more.
 func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
 
 // Former returns the object that a key had before the Changes that an interrupted Take did not finish. If no
 // Change is unfinished, it returns the present object. If there was no object, it returns nil.
 func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
-// Quarantine replaces the rules, hosts and extensions that Envoys rejected. The next Take or Apply uses them.
+// Quarantine replaces the rules, hosts and extensions that Envoys rejected (see the type Quarantine) by those in
+// set. The next Take or Apply uses them.
 func (t *Translator) Quarantine(set Quarantine) { t.rules.Quarantine(set) }
 
-// Discover replaces the known answers of issuers. The next Take or Apply uses them.
+// Discover replaces the known answers of issuers by those in set. The next Take or Apply uses them.
 func (t *Translator) Discover(set Discoveries) { t.rules.Discover(set) }

@@ -24,7 +24,7 @@ type signature struct {
 	shared bool
 }
 
-// node is the known contents of a directory: the entries that the directory had when it was last listed.
+// node is the known contents of a directory: the entries that it had when the watcher last looked at them.
 type node struct {
 	id identity
 	// chain has the links on the path to the directory (visit.links). again is true if links lead to the
@@ -81,9 +81,9 @@ func (e *entry) sameState(f *entry) bool {
 	return e.sig == f.sig && e.link == f.link && e.skip == f.skip && e.detail == f.detail
 }
 
-// entry returns the entry for one name in the directory dir. The function look returns the info of that name
-// without following a link. ok is false if the watcher ignores the name, or if the name has vanished. For an
-// ignored name that does not begin with a dot, e.isLink is still valid.
+// entry returns the entry for one name in the directory dir. The parameter look is a function that returns the info
+// of that name without following a link. ok is false if the watcher ignores the name, or if the name has vanished.
+// For an ignored name that does not begin with a dot, e.isLink is still valid.
 func (s *scan) entry(dir, name string, look func() (fs.FileInfo, error)) (e entry, ok bool) {
 	if strings.HasPrefix(name, ".") {
 		return entry{}, false

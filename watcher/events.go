@@ -87,8 +87,8 @@ func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 // blind reports whether files may change without events.
 func (e *events) blind() bool { return e.fs == nil || e.failed }
 
-// limited records that a directory has no events, and logs a warning with err. The cause is usually that the
-// limit of watches or instances is reached.
+// limited records that a directory, or the whole folder, has no events, and logs a warning with err. The cause is
+// usually that the limit of watches or instances is reached.
 func (e *events) limited(err error) {
 	e.failed = true
 	e.warn(e.log.Warn().Err(err),

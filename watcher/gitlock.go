@@ -35,9 +35,9 @@ func gitLocked(dir string) bool {
 
 func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
-// trusted reports whether a .git above the folder may be used. user is the owner of .git, and owner is the
-// owner of the folder. The result is true if user is the same as owner, is root, or is the user of this
-// process.
+// trusted reports whether a .git above the folder may be used. The parameter user is the owner of .git, and the
+// parameter owner is the owner of the folder. The result is true if the owner of .git is the owner of the folder,
+// is root, or is the user of this process.
 func trusted(user, owner uint32) bool {
 	return user == owner || user == 0 || int(user) == os.Geteuid()
 }

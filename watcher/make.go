@@ -196,10 +196,10 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// load reads the file of e if it changed, and reports whether the Tree has content for it. The content stays
-// that of the last reading if the file is changing at this moment, or if l.hold or l.waits returns true for it.
-// A file that must be skipped or cannot be read has no content in the Tree, and load records a Skip with the
-// reason.
+// load reads the file of e if it changed, and reports whether the Tree has content for it. In these cases the
+// content stays that of the last reading, if there is any: the file is changing at this moment, l.hold returns true
+// for it, or a program has it open for writing and l.waits returns true for it. A file that must be skipped or
+// cannot be read has no content in the Tree, and load records a Skip with the reason.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":

@@ -51,7 +51,8 @@ type Options struct {
 	RenameQuiet time.Duration
 	// Quiet is the debounce after any other change. The default is 100 ms.
 	Quiet time.Duration
-	// MaxAdd is the longest debounce of additions and changes. The default is 1 s.
+	// MaxAdd is the longest debounce of additions and changes. For a file that is changed again and again, it is
+	// MaxRemove instead. The default is 1 s.
 	MaxAdd time.Duration
 	// MaxRemove is the longest debounce of removals. The default is 10 s.
 	MaxRemove time.Duration
@@ -60,8 +61,8 @@ type Options struct {
 	// MaxOpen is how long the previous content of a file is used, at most, while a program has the file open for
 	// writing. The default is 30 s.
 	MaxOpen time.Duration
-	// FallbackScan is the shortest time between scans of the whole folder that no event caused. The default is 2
-	// s.
+	// FallbackScan is the shortest time between scans of the whole folder that no event caused. Scans are more
+	// frequent while the IgnoreFile is being changed, and after an incomplete scan. The default is 2 s.
 	FallbackScan time.Duration
 	// Mode says how changes are found. "" means Auto.
 	Mode Mode

@@ -75,9 +75,9 @@ func (n *node) index(path string) (int, bool) {
 	return sort.Find(len(n.entries), func(i int) int { return strings.Compare(path, n.entries[i].path) })
 }
 
-// relist lists the directory n at the path dir again, and replaces its known entries. up has the directories
-// above n. relist returns an error if the directory cannot be read or exceeds a limit, or if the path belongs
-// to another directory now.
+// relist lists the directory n at the path dir again, and replaces its known entries. The parameter up has the
+// directories above n. relist returns an error if the directory cannot be read or exceeds a limit, or if the path
+// belongs to another directory now.
 func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
 	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
 	if err != nil {
@@ -93,8 +93,9 @@ func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) err
 func otherDir(dir string) error { return fmt.Errorf("%s: another directory took its place", dir) }
 
 // lookAt compares some entries of the directory n with the folder: those in names, and all links. All other
-// entries stay as they are known. dir is the path of n, and up has the directories above n. lookAt returns an
-// error if the directory cannot be read or exceeds a limit, or if the path belongs to another directory now.
+// entries stay as they are known. The parameter dir is the path of n, and the parameter up has the directories above
+// n. lookAt returns an error if the directory cannot be read or exceeds a limit, or if the path belongs to another
+// directory now.
 func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
 	here, err := s.root.OpenRoot(rootName(dir))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // leaveOut returns the files that must be left out of the Tree because of the limits on files and bytes. The
 // limits are shared fairly between directories (see shares). The value of a file is its message for the user.
-// Only one file of each directory has a message; the value of the others is "".
+// For each of the two limits, only one file of a directory has a message; the value of the others is "".
 func (l *loader) leaveOut(all []reached) map[*entry]string {
 	var files []reached
 	var bytes int64

@@ -104,7 +104,7 @@ func (s *settle) note(now time.Time, changes ...change) {
 }
 
 // combine returns one kind for two successive changes of a path. The parameter before is the kind of the first
-// change, and after is the kind of the second. For example, replaced and then written becomes written.
+// change, and the parameter after is that of the second. For example, replaced and then written becomes written.
 func combine(before, after kind) kind {
 	switch {
 	case after == reread:

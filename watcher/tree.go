@@ -17,10 +17,11 @@ type Tree struct {
 	Revision string
 	// Files are the files that were read.
 	Files Files
-	// Skipped are the files that should have been read and were not, sorted by Path. A skipped file does not count
-	// as deleted: its objects stay.
+	// Skipped are the files and directories that should have been read and were not, sorted by Path. A skipped file
+	// does not count as deleted: its objects stay.
 	Skipped []Skip
-	// Missing is true if Root does not exist or is not a directory.
+	// Missing is true if Root does not exist or is not a directory. It is also true if Root cannot be read and no
+	// contents are known.
 	Missing bool
 	// Scan is how long listing and reading took.
 	Scan time.Duration
@@ -38,7 +39,7 @@ type File struct {
 	Hash Hash
 }
 
-// Skip names a file that was not read, and why.
+// Skip names a file or directory that was not read, and why.
 type Skip struct {
 	Path   string
 	Reason SkipReason
@@ -47,7 +48,7 @@ type Skip struct {
 	Detail string
 }
 
-// SkipReason is why a file was not read.
+// SkipReason is why a file or directory was not read.
 type SkipReason string
 
 // The reasons for a Skip.

@@ -25,7 +25,7 @@ type visit struct {
 	up     []identity
 	// links are the links on the path to the directory, as scan.plainPath returns them.
 	links []string
-	// counted is true if the directory was read before, and was queued again because it has many names.
+	// counted is true if count must not queue the directory again because of its many names.
 	counted bool
 }
 
@@ -322,8 +322,8 @@ func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	}
 }
 
-// leftOutWords returns the reason and the message for the directories of a group. The message is about the
-// first directory, and has the number of the other directories.
+// leftOutWords returns the reason and the message for the directories of a group. The message is about the first
+// directory, and has the number of the other directories or, for links, of all paths that are left out.
 func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 	others := ""
 	if len(left) > 1 {
@@ -342,8 +342,8 @@ func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 }
 
 // keepUnread records that the directory v cannot be listed. It keeps the known contents and marks all files in
-// it as skipped, so that they do not count as deleted. why is the reason, and detail is the message for the
-// directory, which may be "".
+// it as skipped, so that they do not count as deleted. The parameter why is the reason for the Skip. The parameter
+// detail is the message for the directory, which may be "".
 func (s *scan) keepUnread(v *visit, why SkipReason, detail string) {
 	s.unread = true
 	v.e.skip, v.e.detail = why, detail

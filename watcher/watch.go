@@ -183,8 +183,8 @@ func (w *watch) pass(force bool) time.Time {
 	return w.decide(root, at, full)
 }
 
-// note passes to settle the changes that a pass found, and the events in h for paths below the root. The
-// parameter at is the directory of the root.
+// note tells w.settle the changes that a pass found, and the events in h for paths below the root. The parameter at
+// is the directory of the root.
 func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	w.settle.note(now, changes...)
 	for path, op := range h.names {
@@ -213,8 +213,8 @@ func (w *watch) survey(now time.Time, full bool, dirs where) (root *os.Root, at 
 	return nil, at, w.lack(now, err)
 }
 
-// open opens the root. If the path to the root has new links, open first watches them and then opens the root
-// again, so that no change of a link is missed.
+// open opens the root. If the links on the path to the root have changed, open watches the new ones and then opens
+// the root again, so that no change of a link is missed.
 func (w *watch) open() (*os.Root, place, error) {
 	for {
 		root, at, err := openRoot(w.opt.Root)
@@ -272,8 +272,9 @@ func (w *watch) lack(now time.Time, err error) []change {
 	return w.reader.keepKnown(err)
 }
 
-// lock tells settle whether git's lock file exists, which delays loading. It looks for the file only while a
-// change is pending. If the file exists for longer than Options.MaxLock, lock logs an error once.
+// lock tells w.settle whether git's lock file exists, which delays loading. It looks for the file only while a
+// change is pending or loading is forced. If the file exists for longer than Options.MaxLock, lock logs an error
+// once.
 func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	locked := false
 	if root != nil && !w.settle.idle() {
@@ -285,7 +286,7 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide makes a Tree if settle allows it, or if files that were being written must be checked again
+// decide makes a Tree if w.settle allows it, or if files that were being written must be checked again
 // (w.writers). It returns the time of the next pass. full is true if this pass has compared the whole folder.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
@@ -316,10 +317,10 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 }
 
 // give reads the changed files and puts the resulting Tree into w.out. The parameter v says which changes may be
-// loaded. In two cases give discards the Tree, so that a later pass tries again:
-//   - The folder changed during the reading, and the root now leads to another directory, or v is quiet and patient
-//     returns true.
-//   - The root is missing, and v is additions.
+// loaded. In these cases give discards the Tree, so that a later pass tries again:
+//   - The folder changed during the reading, and the root now leads to another directory or cannot be opened.
+//   - The folder changed during the reading, v is the verdict quiet, and w.patient allows to wait longer.
+//   - The root is missing, and v is the verdict additions.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)

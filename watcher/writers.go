@@ -13,8 +13,8 @@ type writers struct {
 	next    time.Time // when to look again
 }
 
-// waits reports whether the last content of the file at path may still be used at the time now. It returns true
-// until the file is known to be open for writing for w.longest.
+// waits reports whether the last content of the file at path may still be used at the time now. It returns false
+// if the file has been in w, and so open for writing, for at least w.longest.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest

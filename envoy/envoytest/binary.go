@@ -44,8 +44,8 @@ func locate(version string) (string, error) {
 // locateOwn returns the result of getEnvoy for the default version. It runs getEnvoy only once.
 var locateOwn = sync.OnceValues(func() (string, error) { return getEnvoy("") })
 
-// getEnvoy runs the script get-envoy for a version and returns the path that it prints. The error contains the
-// script's output to stderr.
+// getEnvoy runs the script get-envoy for a version and returns the path that the script prints. The error means that
+// there is no script, or that the script failed: then the error contains the script's output to stderr.
 func getEnvoy(version string) (string, error) {
 	script, err := findScript()
 	if err != nil {

@@ -3,7 +3,7 @@ package envoytest
 import "errors"
 
 // Client sends HTTP/1.1 requests on kept-alive connections, one for each address and TLS server name. Only one
-// goroutine may use it. Unlike net/http's client, it sends paths unchanged.
+// goroutine may use it. It sends every path and header unchanged.
 type Client struct {
 	kept map[string]*conn // by Request.place
 }

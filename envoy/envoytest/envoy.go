@@ -153,12 +153,12 @@ func (e *Envoy) ended() bool {
 // Pid returns the process id. It changes with Restart.
 func (e *Envoy) Pid() int { return e.command.Process.Pid }
 
-// AdminAddress returns the address of the admin interface: "ip:port" or the path of a socket. If the port is a
-// free one, it changes with Restart.
+// AdminAddress returns the address of the admin interface: "ip:port" or the path of a socket. If the configured port
+// is 0, Restart changes the port.
 func (e *Envoy) AdminAddress() string { return e.admin }
 
-// AdminGet returns the body of the admin page at path, such as "/clusters". The test fails if the status is not
-// 200.
+// AdminGet returns the body of the admin page at path, such as "/clusters". The test fails if Envoy does not answer,
+// or if the status is not 200.
 func (e *Envoy) AdminGet(path string) string {
 	e.t.Helper()
 	body, err := e.get(path)

@@ -60,7 +60,7 @@ type Load struct {
 // Result is the result of a Load, final or up to now.
 type Result struct {
 	Requests, Failed int
-	// Fresh is how many requests used a new connection.
+	// Fresh is how many requests used a new connection because of LoadOptions.FreshEvery.
 	Fresh int
 	// Resent is how many requests were sent again because the server had closed a kept-alive connection. They
 	// are not failures.

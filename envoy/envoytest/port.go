@@ -40,7 +40,7 @@ func FreePort(t testing.TB) int {
 }
 
 // take returns the port that has been unused for the longest time. It skips ports on which another program
-// listens. It returns an error if other processes have reserved all ports.
+// listens. If the pool has no other port, it reserves a block. The error is that of claim.
 func (p *portPool) take() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *portPool) giveBack(port int) {
 }
 
 // claim reserves a block of ports by listening on its first port, and adds its other ports to the pool. It
-// returns an error if other processes have reserved all blocks.
+// returns an error if this and other processes have reserved all blocks.
 func (p *portPool) claim() error {
 	const blocks = (highPort - lowPort) / portBlock
 	for i := range blocks {

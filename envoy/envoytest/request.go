@@ -146,8 +146,8 @@ func (r Request) encode() []byte {
 	return out.Bytes()
 }
 
-// conn is one HTTP/1.1 connection. It is faster than net/http's client. That client also normalizes paths, and
-// does not show which connection a request uses.
+// conn is one HTTP/1.1 connection. It is used instead of net/http's client because it is faster, and because it
+// sends every path and header exactly as the Request has them.
 type conn struct {
 	net.Conn
 	reader *bufio.Reader

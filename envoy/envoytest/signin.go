@@ -31,12 +31,12 @@ func IsSignIn(name string) bool {
 
 // StartSignIn starts the service on "ip:port". It uses TLS if config is not nil, and stops when the test ends.
 //
-// If name is a product of the guide, the service answers like that product (signin_products.go). A service with
-// another name answers 200 to requests with "authorization: Bearer good", "x-token: good" or the cookie
-// session=good, and 401 to other requests. A service named "signin-open" also answers 200 to requests without
-// x-token. The first request with each value of x-flaky gets 503.
+// If name is one of the products in docs/guides/sign-in.md, such as authelia, the service answers like that product
+// (signin_products.go). A service with another name answers 200 to requests with "authorization: Bearer good",
+// "x-token: good" or the cookie session=good, and 401 to other requests. A service named "signin-open" also answers
+// 200 to requests without x-token. The first request with each value of x-flaky gets 503.
 //
-// If the service is not a product, the query parameter answer changes the answer:
+// If name is not one of the products, a query parameter named answer decides instead:
 //
 //   - a number: this status
 //   - nobody: 200 without the headers about the user
@@ -45,7 +45,8 @@ func IsSignIn(name string) bool {
 //   - chunked: 200 in chunks
 //
 // Every answer of such a service has the header x-asked, which describes the request (see askedByHTTP). The
-// headers about the user are x-user (the name of the service) and authorization. Only a 200 has them.
+// headers about the user are x-user (the name of the service) and authorization. Only an answer with status 200
+// has them.
 func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -72,7 +73,8 @@ func StartSignIn(t testing.TB, name, address string, config *tls.Config) *SignIn
 	return s
 }
 
-// answer answers requests to a service that is not a product of the guide.
+// answer is the handler of a SignIn, unless its name is one of the products in docs/guides/sign-in.md, such as
+// authelia. StartSignIn describes the answers.
 func (s *SignIn) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	status, asks := http.StatusUnauthorized, r.URL.Query().Get("answer")

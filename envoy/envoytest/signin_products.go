@@ -52,8 +52,8 @@ func toProvider(w http.ResponseWriter, r *http.Request, back string) {
 }
 
 // authelia answers like Authelia's endpoint /api/authz/ext-authz/, and answers 404 to other paths. A request
-// without X-Forwarded-Proto gets 400. With a session, /admin gets 403 and other paths get 200. Without a
-// session, a browser is redirected and other clients get 401.
+// without X-Forwarded-Proto gets 400. With a session, a path that begins with /admin gets 403, and other paths get
+// 200. Without a session, a browser (which accepts text/html) is redirected, and other clients get 401.
 func authelia(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	path, found := strings.CutPrefix(r.RequestURI, "/api/authz/ext-authz/")

@@ -102,10 +102,10 @@ func (d Documents) Labels(objects []manifest.Key) []map[string]string {
 	return d.options.Folder.Labels(objects)
 }
 
-// Explain returns what happens to a request or connection. asked has the query parameters of /api/v1/explain:
-// method, url, header ("name: value", repeatable), gateway and from. Explain returns an error if asked is
-// invalid, if it fits no Gateway or several, or if the regular expressions of the rules would take too long.
-// Before the first publication, the error is ErrUnloaded.
+// Explain returns what happens to a request or connection. The parameter asked has the query parameters of
+// /api/v1/explain: method, url, header ("name: value", repeatable), gateway and from. Explain returns an error if a
+// query parameter is invalid, if the request fits no Gateway or several, or if the regular expressions of the rules
+// would take too long. Before the first publication, the error is ErrUnloaded.
 func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	facts, err := d.facts()
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guard returns a handler that passes only allowed requests to the handler pages: GET and HEAD, and any method for
-// ReloadPath. It rejects requests that a browser sends for a web page of another origin. Over loopback, the Host of
-// a request must be an IP address or localhost. Without this check, a web page whose own name resolves to this
-// host (DNS rebinding) could read the configuration.
+// guard returns a handler that passes only allowed requests on to the handler of the admin pages (the parameter
+// pages). Allowed are GET and HEAD, and any method for ReloadPath. A request that a browser sends on behalf of a web
+// page of another origin is rejected. Over loopback, the Host of a request must be an IP address or localhost.
+// Without this check, a web page whose own name resolves to this host (DNS rebinding) could read the configuration.
 func guard(pages http.Handler, address net.Addr) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
@@ -61,14 +61,13 @@ func reachedAt(r *http.Request, listener net.Addr) net.Addr {
 	return listener
 }
 
-// fromBrowser reports whether a browser sent the request for a web page: it has an Origin or Sec-Fetch-Site
-// header.
+// fromBrowser reports whether a browser sent the request: whether it has the header Origin or Sec-Fetch-Site.
 func fromBrowser(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// fromElsewhere reports whether a browser sent the request for a web page of another origin. A page on another
-// port of this host has another origin, although browsers call it the same site.
+// fromElsewhere reports whether a browser sent the request on behalf of a web page of another origin. A web page on
+// another port of this host has another origin, although browsers call it the same site.
 func fromElsewhere(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"

@@ -40,9 +40,9 @@ func (p pages) problems(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// status is the page /api/v1/status and the pages below it: the objects that the path and ?namespace= select.
-// It answers 400 for an unknown kind or query parameter, and for a namespace that the kind lacks or needs. It
-// answers 404 for an object without a status.
+// status serves the page /api/v1/status and the pages below it: the objects that the path and ?namespace= select.
+// It answers 400 for an unknown kind or query parameter, for a namespace of a cluster-scoped kind, and for a name of
+// a namespaced kind without a namespace. It answers 404 if the path names an object without a status.
 func (p pages) status(w http.ResponseWriter, r *http.Request) {
 	if !onlyQuery(w, r, "namespace") {
 		return

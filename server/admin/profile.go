@@ -6,8 +6,9 @@ import (
 	"net/http/pprof"
 )
 
-// addProfiles adds the profiles of this process to pages, for `go tool pprof`. Only programs on this host may
-// read them, over loopback or a unix socket, because a profile costs time. A web page in a browser may not.
+// addProfiles adds the profiles of this process to the admin pages (the parameter pages), for `go tool pprof`. Only
+// programs on this host may read them, over loopback or a unix socket, because a profile costs time. A browser may
+// not read them.
 //
 // Only the binary form is served, because a dump of goroutines as text contains arguments of functions. The
 // command line is not served, because it may contain secrets. The table of symbols is not served, because

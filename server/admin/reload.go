@@ -46,8 +46,7 @@ type Reloaded struct {
 // allow-empty=true, an empty or missing folder is applied, too. With promote=true, revisions that only canaries
 // have go to all Envoys. The response lists what changed. The status is 409 with the reason if the folder is
 // frozen or missing, 500 after an error in gatefold, 503 if gatefold stops first, and 403 if a browser sends the
-// request for a web page. It is 404 without a folder, 405 for another method than POST, and 400 for an unknown
-// query parameter.
+// request. It is 404 without a folder, 405 for another method than POST, and 400 for an unknown query parameter.
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

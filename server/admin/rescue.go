@@ -9,7 +9,7 @@ import (
 
 // rescued returns a handler that answers 500 if a page panics. The panic is logged with its stack and counted,
 // and does not affect other requests. If the page has begun its answer, the connection is closed, so that the
-// client does not use half an answer.
+// client does not use half an answer. A panic by which a page closes the connection (see isAbort) is passed on.
 func (p pages) rescued(mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tracked := &trackedWriter{ResponseWriter: w}

@@ -67,8 +67,9 @@ const (
 	olderServed = "; its older form is served"
 )
 
-// BindWords returns a text that says why the Envoy named node cannot listen. The parameter words is Envoy's
-// error. The text has the address and the reason from this error, or the whole error if it has an unknown form.
+// BindWords returns a text that says why an Envoy cannot listen. The parameter node is the name of the Envoy, and
+// words is Envoy's error. The text has the address and the reason from this error, or the whole error if its form is
+// unknown.
 func BindWords(node, words string) string {
 	_, rest, found := strings.Cut(words, bindBegin)
 	address, reason, told := strings.Cut(rest, "': ")

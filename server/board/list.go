@@ -38,7 +38,8 @@ type ObjectMeta struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// at makes the Object that users see from what the board knows (s). The parameter key is the object's key.
+// at returns the Object that users see, made from s: all that the board knows of the object. The parameter key is
+// the object's key.
 func (s sight) at(key manifest.Key) Object[any] {
 	return Object[any]{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},

@@ -20,8 +20,8 @@ const sendTimes = 100
 // it.
 type target struct {
 	text string
-	// scheme and port select the lines: by the scheme of a URL, or by the port of a listener. "" and 0 mean all
-	// lines.
+	// scheme and port select the lines: the URL of a line must have this scheme and this port. "" means every
+	// scheme, and 0 means every port.
 	scheme string
 	port   uint32
 	// The field host is the host of the Envoy, and the field to is the port. If the field to is 0, the port is that

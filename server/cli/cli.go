@@ -47,7 +47,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 // shown returns a writer that passes text on to w, without control sequences that come from other people's texts
-// (see package visible). If w is a terminal, gatefold's own colors stay.
+// (see package visible). If w is a terminal and NO_COLOR is not set, gatefold's own colors stay.
 func shown(w io.Writer) io.Writer {
 	writer := visible.NewWriter(w)
 	writer.Color = useColor(isTerminal(w))
@@ -68,8 +68,8 @@ func run(ctx context.Context, root *cobra.Command, stderr io.Writer) int {
 	}
 }
 
-// errorText returns the text of an error. It escapes line ends in the path of a file, so that a path cannot
-// begin a new line.
+// errorText returns the text of an error. If the error names the path of a file (fs.PathError), errorText escapes
+// line ends and other invisible characters in this path, so that the path cannot begin a new line.
 func errorText(err error) string {
 	text := err.Error()
 	var path *fs.PathError

@@ -19,7 +19,7 @@ import (
 
 // client sends requests to the admin pages of a running gatefold.
 type client struct {
-	// address is "HOST:PORT", "unix:/path" or an http URL.
+	// address is "HOST:PORT", "unix:/path", or an http or https URL.
 	address string
 	timeout time.Duration
 	// errors returns the writer to which the command prints that it is waiting. If it is nil, nothing is
@@ -91,9 +91,9 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting starts a timer: after sayAfter it prints which page the command still waits for, and for a slow
-// reload also the slow step. The caller must call done when the response arrives, to stop the timer. Nothing is
-// printed if c.errors is nil, or if c.timeout is at most sayAfter.
+// sayWaiting starts a timer: after sayAfter, it prints which page the command still waits for. For a reload, a second
+// timer prints the slow step after admin.BusyAlarm and sayAfter (sayBusy). The caller must call done when the
+// response arrives, to stop the timers. Nothing is printed if c.errors is nil, or if c.timeout is at most sayAfter.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}

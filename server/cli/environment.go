@@ -113,8 +113,8 @@ func warnOfMisspelt(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// nearestVariable returns the element of known that is most similar to the parameter name, or "" if none is
-// similar. Two names are similar if they differ in one letter, or in two if the parameter name has at least six
+// nearestVariable returns the variable in the list known that is most similar to the parameter name, or "" if none
+// is similar. Two names are similar if they differ in one letter, or in two if the parameter name has at least six
 // letters after GATEFOLD_.
 func nearestVariable(name string, known []string) (like string) {
 	const prefix = "GATEFOLD_"

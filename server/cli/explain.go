@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs returns an error unless the last argument looks like a URL, and the number of arguments is right: the
-// parameter least, or one more.
+// readArgs returns an error if the last argument does not look like a URL, or if the number of arguments is neither
+// the parameter least nor one more.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {
@@ -91,7 +91,8 @@ func readArgs(cmd *cobra.Command, args []string, least int) error {
 }
 
 // explain returns the report for the request in args, from a folder or from a running gatefold. args are [DIR]
-// [METHOD] URL. The error means that the request is invalid, or that the folder or gatefold cannot be read.
+// [METHOD] URL. The error means that the request or a flag is invalid, or that the folder or gatefold cannot be
+// read.
 func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
 	folder, method, address := args[0], "", args[len(args)-1]
 	if o.server.address != "" {

@@ -74,7 +74,7 @@ type explainPage struct {
 
 type explainRow struct{ label, text, place string }
 
-// paint returns text in a style. It returns the text unchanged if the page has no colors.
+// paint returns text in a style. It returns the text unchanged if the page has no colors or the style is plain.
 func (t *explainPage) paint(style, text string) string {
 	if !t.color || style == plain || text == "" {
 		return text
@@ -277,7 +277,7 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	}
 }
 
-// suggestions prints existing names that are similar to a name that was not found.
+// suggestions prints the existing URLs, hosts or paths that may replace the one that was not found.
 func (t *explainPage) suggestions(r *explain.Report) {
 	if len(r.Suggestions) == 0 {
 		return

@@ -41,9 +41,9 @@ func (o *guardOptions) fence() (all tenancy.Globs, err error) {
 	return all, nil
 }
 
-// guard returns the endpoints to which Envoy must send no requests, the exceptions, and the addresses of local
-// names (see localHosts). The addresses on which gatefold listens are among these endpoints. The error names the
-// invalid flag.
+// guard returns the endpoints to which Envoy must send no requests (g.Refuse), the exceptions, and the addresses of
+// local names (see localHosts). g.Refuse includes the addresses on which gatefold listens, but not those of cloud
+// metadata, which backend.Guard adds. The error names the invalid flag.
 func (o *guardOptions) guard() (g backend.Guard, err error) {
 	for _, text := range o.refuse {
 		endpoints, err := backend.ParseEndpoints(text)

@@ -46,7 +46,8 @@ func (o *hostOptions) register(flags *pflag.FlagSet) {
 // apply checks the flags of host mode, finds Envoy, and sets o.host and routes.ExclusivePorts. Without --envoy, it
 // does nothing. The parameter to has the server's options: if to.XDSAddress is unset or the default, apply sets it
 // to a socket in the folder for sockets. A version of Envoy that is not supported is only logged. apply returns an
-// error if a flag is invalid, if there is no usable Envoy, or if this machine cannot run Envoys.
+// error if a flag is invalid, if there is no folder for sockets or no usable Envoy, if this machine cannot run
+// Envoys, or if the name of this machine is not known.
 func (o *hostOptions) apply(ctx context.Context, to *server.Options, routes *translate.Options, log zerolog.Logger) error {
 	if !o.on {
 		return nil

@@ -19,6 +19,7 @@ import (
 //   - A folder cannot be read. A missing folder is no error.
 //   - A folder is not empty, and force is false.
 //   - The folder for Secrets is the folder of --out, or is inside of it.
+//   - The working directory is not known.
 func checkFolders(out, secrets string, force bool) error {
 	for flag, dir := range map[string]string{"--out": out, "--secret-dir": secrets} {
 		if dir == "" {
@@ -69,7 +70,7 @@ func resolved(name string) string {
 	return name
 }
 
-// write writes the files; only their owner gets access to files with Secrets. If one of the files exists
+// write writes the files. Only the owner of a file with a Secret can read that file. If one of the files exists
 // already, write returns an error before it writes any, unless --force is set. If writing fails later, the error
 // has the number of files that were written. A link cannot lead out of the folders.
 func (f *importFlags) write(files []importer.File) error {
@@ -107,9 +108,9 @@ func (f *importFlags) write(files []importer.File) error {
 	return nil
 }
 
-// inOrder returns the files in the order to write them: first everything that protects routes, then routes,
-// then Gateways. So routes are never served without their protection while files are written, or after a write
-// failed.
+// inOrder returns the files in the order to write them: first Secrets, then objects that are neither routes nor
+// listeners (for example policies), then routes, and then Gateways and ListenerSets. So routes are never served
+// without their protection while files are written, or after a write failed.
 func inOrder(files []importer.File) []importer.File {
 	rank := func(file importer.File) int {
 		kind, _, _ := strings.Cut(path.Base(file.Path), "-")

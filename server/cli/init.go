@@ -20,11 +20,12 @@ import (
 //go:embed starter
 var starter embed.FS
 
-// starterFile is a file that init writes. path is its path in the folder, and from is its name in starter.
+// starterFile is a file that init writes. The field path is its path in the folder of the user, and the field from
+// is its name in starter.
 type starterFile struct{ path, from string }
 
-// starterSchema is the path of the JSON Schema. gatefold does not read it, because its folder begins with a
-// dot.
+// starterSchema is the path of the JSON Schema. gatefold does not read this file, because the name of its folder
+// begins with a dot.
 const starterSchema = ".gatefold/schema.json"
 
 func initCommand() *cobra.Command {

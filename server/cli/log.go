@@ -48,7 +48,7 @@ func fieldsOrder() []string {
 
 // forConsole changes a log line for the console format. It moves file, line and column of a problem in front of
 // the message, in a form that editors and terminals can open. It escapes control characters, and removes fields
-// without a value. It always returns nil.
+// whose value is "" or "@" (the address of an unnamed socket). It always returns nil.
 func forConsole(line map[string]any) error {
 	file, _ := line["file"].(string)
 	message, _ := line[zerolog.MessageFieldName].(string)

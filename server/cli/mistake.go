@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 )
 
-// maxFrames is how many places in the code the message about a panic names.
+// maxFrames is the highest number of places in the code that the message about a panic has.
 const maxFrames = 4
 
 // execute runs a command and returns its error. A panic is a bug of gatefold: execute turns it into an error of

@@ -94,7 +94,8 @@ func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error
 }
 
 // planReport compares two folders, and reads both at the same time. Each of the parameters before and after is
-// a folder or git:REVISION. It returns an error if one of them cannot be read.
+// a folder or git:REVISION. The error means that a flag is invalid, that one of the two cannot be read, or that
+// ctx has ended.
 func planReport(ctx context.Context, before, after string, o folderOptions) (*planned, error) {
 	collectSeldom()
 	places := [2]string{before, after}

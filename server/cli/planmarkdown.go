@@ -64,7 +64,7 @@ type markdownPage struct {
 	command func(plan.Change) string // returns the arguments of explain for the example of a change
 }
 
-// maxNamedKinds is how many kinds of requests are listed below a table of changes.
+// maxNamedKinds is the highest number of kinds of requests that are listed below a table of changes.
 const maxNamedKinds = 200
 
 // line writes a formatted text and a line end.
@@ -156,8 +156,8 @@ func (p *markdownPage) items(lines []string) {
 
 // markdownText returns a text that Markdown shows as it is: without markup, links, mentions or references to
 // issues. Names and values come from the author of the folder, who may not be trusted. Line ends become spaces.
-// After a character that starts a mention or reference (@name, #1), an invisible comment is inserted: escaping
-// is not enough, because GitHub and GitLab search the rendered page.
+// An invisible comment interrupts mentions and references (such as @name, #1 and GH-1), emoji shortcodes, and names
+// that begin with "www.": escaping is not enough for these, because GitHub and GitLab search the rendered page.
 func markdownText(text string) string {
 	runes, emoji := []rune(text), regexp.MustCompile(`^[a-z0-9_+-]+:`)
 	var b strings.Builder

@@ -87,7 +87,7 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 
 // side reads and translates one side of a plan. The parameter place is a folder, or git:REVISION for the working
 // directory as it is in that commit. If the commit does not contain the folder, the side is empty and note is a
-// message. The error means that the folder or the commit cannot be read.
+// message. The error means that a flag is invalid, or that the folder or the commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {

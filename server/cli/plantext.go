@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// maxPlanned is how many entries of each list plan shows at most, as text and as Markdown. JSON has all.
+	// maxPlanned is how many entries of each list plan shows at most, as text and as Markdown. JSON has all, and
+	// Markdown has further changes of requests in a short form (see markdownPage.kinds).
 	maxPlanned = 40
-	// maxRegions is how many kinds of requests (plan.Region) of one change plan shows at most, as text and as
-	// Markdown. It also limits lists of objects, places and listeners.
+	// maxRegions is how many kinds of requests (plan.Region) of one change plan shows at most, as text and in the
+	// tables of Markdown. It also limits lists of objects, places and listeners.
 	maxRegions = 5
 )
 
@@ -137,7 +138,7 @@ func exampleWords(e plan.Example) string {
 }
 
 // shellWord returns a text as one word for a shell. The author of the folder chooses the text, so no part of it
-// may be run as a command.
+// may be run as a command. For "" it returns "".
 func shellWord(text string) string {
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=,") == "" {
 		return text

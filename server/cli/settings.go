@@ -18,7 +18,7 @@ import (
 	"github.com/gatefold/gatefold/store/visible"
 )
 
-// settingsNone is the value of --config for no settings file.
+// settingsNone is the value of --config that means that no settings file is read.
 const settingsNone = "none"
 
 // settingAnnotation is the annotation of flags that a settings file may set.

@@ -115,7 +115,7 @@ type statusView interface {
 	wrong() bool
 }
 
-// asks is how many times at most status requests the objects, to get pages that fit together.
+// asks is the highest number of times that the command requests the objects, to get pages that fit together.
 const asks = 5
 
 // ask requests the pages that status prints. With --problems, it requests only the problems. Otherwise it requests

@@ -49,8 +49,8 @@ func (o *statusOptions) follow(ctx context.Context, out, stderr io.Writer) error
 }
 
 // reprint prints the view if its output differs from the output that was printed before (the parameter last). In
-// text and YAML, a header separates the two. reprint returns the output of the view without the header. The
-// error means that the output cannot be written.
+// text and YAML, a header separates the new output from the old one. reprint returns the output of the view without
+// the header. The error means that the output cannot be written.
 func (o *statusOptions) reprint(out io.Writer, view statusView, last []byte) ([]byte, error) {
 	var now bytes.Buffer
 	if err := view.write(&now, o.format); err != nil {

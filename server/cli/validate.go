@@ -114,7 +114,7 @@ type report struct {
 	Unchecked int `json:"unchecked,omitempty"`
 }
 
-// printReport prints the result of validate in a format.
+// printReport prints a reading in a format of the command validate.
 func printReport(w io.Writer, format outputFormat, read reading) error {
 	switch format {
 	case formatText:

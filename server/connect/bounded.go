@@ -50,7 +50,8 @@ func BoundAdmin(l net.Listener, log zerolog.Logger) net.Listener {
 	return bound(l, log, "the admin pages", min(descriptors()/adminShare, maxAdmin))
 }
 
-// bound returns a listener that accepts connections from l, at most limit at a time. Its log lines contain name.
+// bound returns a listener that accepts connections from l. The parameter limit is how many connections may be open
+// at a time; less than 1 means 1. The parameter name is the name of the listener in log lines.
 func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Listener {
 	limit = max(limit, 1)
 	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
@@ -168,8 +169,8 @@ type namedConn struct {
 	conn *boundConn
 }
 
-// namedHandshake wraps gRPC credentials, so that the result of each handshake is a namedConn: it also has the
-// connection.
+// namedHandshake wraps gRPC credentials, so that the result of each handshake on a boundConn is a namedConn, which
+// also has the connection.
 type namedHandshake struct {
 	credentials.TransportCredentials
 }

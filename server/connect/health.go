@@ -8,13 +8,14 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Health is the gRPC health service. It determines the status when a client requests it.
+// Health is the gRPC health service. It determines the status anew for each request, and regularly for clients that
+// watch the status (Follow).
 type Health struct {
 	*health.Server
 	ready func() bool
 }
 
-// NewHealth returns the health service of a server. ready reports whether the server is ready.
+// NewHealth returns the health service of a server. The function ready reports whether the server is ready.
 func NewHealth(ready func() bool) *Health {
 	h := &Health{health.NewServer(), ready}
 	h.SetServingStatus("", healthv1.HealthCheckResponse_NOT_SERVING)

@@ -122,8 +122,8 @@ func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
-// Read decodes a message as a request, and calls book with that request. The error is that of book, or means that
-// the message cannot be decoded, ctx ended or the server stops.
+// Read decodes a message as a request, and calls the function book with that request. The error is that of book, or
+// means that the message cannot be decoded, the wire's context ended or the server stops.
 func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) error {
 	return i.Decode(wire.Context(), m, func(data []byte) error {
 		request, err := wire.Decode(data)

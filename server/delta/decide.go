@@ -13,10 +13,12 @@ const (
 )
 
 // decide returns what to send for a name: it compares the version that the Envoy has with e, the target's
-// resource (nil if the target has none). A version that the Envoy rejected is sent again only if its retry is
-// due, and a version that the Envoy has only if the name is in l.force. decide forgets a rejection if the target
-// no longer has the rejected version. A listener that the Envoy has is removed at once. Other resources that the
-// Envoy has are removed last, or at once if ordered is false (Options.Unordered).
+// resource. A version that the Envoy rejected is sent again only if its retry is due, and a version that the Envoy
+// has only if the name is in l.force. decide forgets a rejection if the target no longer has the rejected version.
+// If e is nil, the target has no such resource:
+//   - A listener that the Envoy has is removed at once.
+//   - Another resource that the Envoy has is removed last, or at once if ordered is false (Options.Unordered).
+//   - If the Envoy has no such resource, but requested it by name, a removal is sent, except for a filter.
 func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)

@@ -31,10 +31,10 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill returns a response with names of l's type that are due (l.due): new resources, and removals that need not
-// wait. It returns nil if there is nothing to send. The first response to a subscription to all names is sent
-// even if it is empty, because without it an Envoy without clusters waits 15 s before it requests listeners.
-// fill sets p.tired if it stopped after fillSteps names without a result.
+// fill returns a response with names of l's type that are due (l.due): new and changed resources, and removals that
+// need not wait. It returns nil if there is nothing to send. If l.waits is true, fill returns a response even if it
+// is empty: without a first response, an Envoy without clusters waits 15 s before it requests listeners. fill sets
+// p.tired if it stopped after fillSteps names without a result.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
 	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name

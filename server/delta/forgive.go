@@ -2,9 +2,10 @@ package delta
 
 import "github.com/gatefold/gatefold/translate/xds"
 
-// Forgive forgets what the Envoy rejected, so that the resources are sent again. It does this for route tables
-// and filters with rejected parts, for rejected route tables in which no bad part was found, and for listeners
-// that could not move to another address. It reports whether it marked any resource to be sent again.
+// Forgive forgets some of what the Envoy rejected, so that it is sent again. It does this for route tables and
+// filters with rejected parts, for rejected route tables in which no bad part was found, and for listeners that
+// could not move to another address (forgiveBinds). Other rejections stay. Forgive reports whether it marked any
+// resource to be sent again.
 func (p *Plan) Forgive() (forgiven bool) {
 	forgiven = p.moves.forgiveBinds()
 	for name, t := range p.states {
@@ -22,8 +23,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// forgiveBinds marks listeners to be sent again that could not move to another address and that Envoy serves in
-// their older form. It reports whether it marked any.
+// forgiveBinds marks some listeners to be sent again: those that could not move to another address, so that Envoy
+// serves their older form (see cameBack). It reports whether there were any.
 func (m *moves) forgiveBinds() (forgiven bool) {
 	l := m.ledgers[xds.ListenerType]
 	for name, w := range m.ways {

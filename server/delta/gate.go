@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// gate delays listeners and routes until Envoy has answered the clusters that were sent before them, but for
-// Options.Wait at most. So a route does not arrive before the cluster that it refers to.
+// gate delays listeners, filters and routes (referringTypes) until Envoy has answered the clusters that were sent
+// before them, but for Options.Wait at most. So a route does not arrive before the cluster that it refers to.
 type gate struct {
 	*stream
 	// barrier has the rejected clusters to which Envoy cannot route yet (see usable), by name, and when each was

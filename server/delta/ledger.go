@@ -115,9 +115,9 @@ func (l *ledger) markAll(names []string) {
 }
 
 // subscribe adds names to the subscription. A resource that the client already has is sent again, because the
-// client may have lost it (xDS protocol, "Subscribing to Resources"). The exception are the names in the
-// parameter known, whose versions the client reports in the same request: they are sent only if the version
-// differs. If first is true, it is the first request of the type, and resume looks at the known names.
+// client may have lost it (xDS protocol, "Subscribing to Resources"). The names in the parameter known are an
+// exception: the client reports their versions in the same request, and they are sent only if the version differs.
+// If first is true, the request is the first of its type. Then the names in known are left to resume.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -160,8 +160,8 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	l.held.take(same)
 }
 
-// markWanted marks all names of the target t, for a client that begins to subscribe to all. It leaves out names
-// whose current version the client has.
+// markWanted marks all names of the target t, for a client that begins to subscribe to all. It leaves out a name if
+// the client has its version in the newest roll, and the resource has not changed since that roll was made.
 func (l *ledger) markWanted(t *Target) {
 	all := t.newestRoll(l.typ)
 	wanted := all.names
@@ -209,8 +209,8 @@ func (l *ledger) touched(yield func(string) bool) {
 	}
 }
 
-// forget removes all state of a name, except whether the client subscribes to it. It is called if the client no
-// longer wants the name, or when the client drops the resource.
+// forget removes all state of a name, except whether the client subscribes to it. It is called when the client no
+// longer wants the name.
 func (l *ledger) forget(name string) {
 	if r := l.inFlight(name); r != nil {
 		r.forget(name)
@@ -273,8 +273,8 @@ func (l *ledger) accept(nonce string) {
 }
 
 // reject records the NACK of the response with this nonce; words is Envoy's error. Bad are the resources that
-// the error names, or the only resource of the response. A bad version is not sent again, except a listener's
-// after a failed bind (moves.rebind). The other resources are sent again one by one, because Envoy may have
+// the error names, or the only resource of the response. reject stores them in l.rejected, so that decide does not
+// send the bad version again. The other resources, and removals, are sent again one by one, because Envoy may have
 // applied any of them (docs/design/reliability.md#findings). If the response has several names and the error names
 // no resource, all are sent again. A removal that was rejected alone counts as done.
 func (l *ledger) reject(nonce, words string) {
@@ -326,11 +326,11 @@ func (l *ledger) answered(r *Response, name string) bool {
 	return true
 }
 
-// idle reports whether the stream has finished with the type: no resource is due, and no answer is pending.
-// Removals that are still to be sent do not count.
+// idle reports whether the stream has finished with the type: no name is due, and no answer is pending. Removals
+// that wait in l.gone do not count.
 func (l *ledger) idle() bool { return l.nothingDue() && l.awaited == 0 }
 
-// nothingDue reports whether no resource of the type is due. Removals do not count.
+// nothingDue reports whether no name of the type is due. Removals that wait in l.gone do not count.
 func (l *ledger) nothingDue() bool {
 	return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0
 }

@@ -37,8 +37,8 @@ import (
 // Wildcard is the name that subscribes to all names of a type.
 const Wildcard = "*"
 
-// Plan decides what a stream is sent next. For each response, it compares the target, which its Envoy should
-// have, with what the Envoy acknowledged. So a newer target replaces what was not sent yet.
+// Plan decides what a stream is sent next. For each response, it compares the target (the resources that the Envoy
+// should have) with what the Envoy acknowledged. So a newer target replaces what was not sent yet.
 //
 // The order of types is in order.go. Listeners and routes wait for a bounded time for the answer to the
 // clusters (gate). Removals are last.
@@ -201,7 +201,8 @@ func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	return nil
 }
 
-// due reports whether any resource of a type is still to be sent, now or after a wait. Removals do not count.
+// due reports whether any name of a type is still to be compared or sent, now or after a wait. Removals that are
+// sent last do not count.
 func (s *stream) due(typ string) bool {
 	l := s.ledgers[typ]
 	return l != nil && !l.nothingDue()

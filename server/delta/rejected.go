@@ -28,7 +28,7 @@ type RejectedPart struct {
 	Table string
 	xds.Part
 	xds.Fault
-	Words string // Envoy's error
+	Words string // Envoy's error or, if Lack is not nil, what the part needs
 	// Lack is the missing feature if the Envoy is too old for the part; its hash is that of the target's part. It
 	// is nil if the Envoy was sent the part and rejected it.
 	Lack *xds.Lack

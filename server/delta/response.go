@@ -33,7 +33,7 @@ type Entry struct {
 	head  []byte
 	forms forms
 	// of is the entry from which this form was made; nil if the entry is not a form. leftOut has the parts that
-	// the form leaves out.
+	// the form leaves out, or that answer 500 in it.
 	of      *Entry
 	leftOut map[xds.Part]bool
 	// grown is true if the entry is a filter that also has requirements of an older filter.

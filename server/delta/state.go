@@ -8,8 +8,8 @@ import (
 
 // State is the part of a stream's state that decides whether its Gateway is programmed.
 type State struct {
-	// Idle is true if clusters and listeners were requested, nothing except removals is due, and no answer is
-	// pending.
+	// Idle is true if clusters and listeners were requested, nothing is due, and no answer is pending. Removals that
+	// are sent last do not count as due.
 	Idle bool
 	// Rejections counts the resources and parts that the Envoy rejected. Quarantined parts do not count.
 	Rejections int

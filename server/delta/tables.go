@@ -31,8 +31,9 @@ type tables struct {
 // Waiting reports whether a due route table cannot be sent before the caller has called Prepare.
 func (ts *tables) Waiting() bool { return len(ts.waiting) > 0 }
 
-// tableState is the state of one route table or filter on a stream. Only the stream's own goroutine changes it.
-// Other goroutines read accepted, rejected and notQuarantined, so these change only in a step.
+// tableState is the state of one route table or filter on a stream. Only the stream's own goroutine changes it,
+// except notQuarantined, which Quarantine also changes. Other goroutines use accepted, rejected and notQuarantined,
+// so these change only under the lock that guards the plan.
 type tableState struct {
 	typ            string
 	accepted       *Entry // the form that Envoy accepted last; nil if not known, as after a reconnect
@@ -50,8 +51,9 @@ type tableState struct {
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
 
-// Accepted reports whether the Envoy accepted the current version of a route table or filter, and the given part
-// (such as a route) was not left out of what it accepted.
+// Accepted reports whether the Envoy accepted the current version of a route table or filter, with the given part
+// (such as a route) in it. The result is false if the Envoy was sent the table without this part, or with a
+// replacement that answers 500.
 func (ts *tables) Accepted(table string, part xds.Part) bool {
 	t := ts.states[table]
 	return t != nil && t.accepted != nil && t.accepted.source() == ts.target.Entry(part.Type(), table) && !t.accepted.leftOut[part]
@@ -175,8 +177,9 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts records that the Envoy accepted the route table e. If probe is true, e is a test table that every
-// Envoy rejects. The client is then no Envoy, and no searches take place on this stream any more.
+// accepts records that the Envoy accepted the route table e. A search in the table ends, unless e was sent in a
+// pause of the search. If probe is true, e is a test table that every Envoy rejects. The client is then no Envoy,
+// and no new search begins on this stream.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -190,9 +193,8 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes, in steps, the forms of route tables without which these tables cannot be sent (see Waiting).
-// The function hints returns the parts of a table that other Envoys rejected. Prepare calls hints only within
-// Step.Book.
+// Prepare makes, in steps, the forms in which the waiting route tables are sent next (see Waiting). The function
+// hints returns the parts of a table that other Envoys rejected. Prepare calls hints only within Step.Book.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {

@@ -83,10 +83,10 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the versions of the resources that a reconnected client has, by name. The client reported one
-// version for the whole type. If that is the version of those resources of the target to which the client
-// subscribes, the client has exactly these resources, and recall stores them in p.world. Otherwise recall
-// returns nil.
+// recall returns the versions of the resources that a reconnected client has, by name. The parameter version is the
+// one version that the client reported for the whole type. recall computes the version of the target's resources
+// that the client subscribes to. If both versions are equal, the client has exactly these resources, and recall
+// stores them in p.world. If they differ, or if the client reported "", recall returns nil.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil
@@ -157,9 +157,9 @@ func (p *Plan) recordHeld(r *Response, nack bool) {
 }
 
 // fillWorld stores in r what the response contains in the state-of-the-world protocol: the resources, and the
-// version of the whole type. For a listed type (see listed), these are all resources that the client should
-// have, and otherwise only the changed ones. The cost grows with the number of resources that the client has of
-// the type.
+// version of the whole type. For a listed type (see listed), the resources are all that the client will have after
+// r. For other types, they are only the changed ones. The cost grows with the number of resources that the client
+// has of the type.
 func (w world) fillWorld(r *Response) {
 	all := w.after(r)
 	r.world, r.version = slices.Clone(r.Set), sumOf(all)

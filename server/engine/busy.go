@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// stuckAfter is how long a step may make no progress. After that time, the service manager gets no more watchdog
-	// messages, and restarts gatefold.
+	// stuckAfter is the time after which a step without progress counts as stuck. Then the service manager gets no
+	// more watchdog messages, and restarts gatefold.
 	stuckAfter = time.Minute
 	// busyLook is how often the duration of the running step is checked.
 	busyLook = time.Second
@@ -32,7 +32,7 @@ type busy struct {
 	alarmed bool      // an ALARM about the step was logged
 }
 
-// newBusy returns a busy without a running step. The function now returns the current time.
+// newBusy returns a busy without a running step. The parameter now is a function that returns the current time.
 func newBusy(now func() time.Time, log zerolog.Logger) *busy { return &busy{now: now, log: log} }
 
 // begin records that a step of a run (such as "store" or "translate") begins, and that the previous step has
@@ -68,7 +68,8 @@ func (b *busy) calm(now time.Time) {
 	b.alarmed = false
 }
 
-// alive is called while the running step makes progress. During the next stuckAfter, the method stuck returns false.
+// alive is called while the running step makes progress. After each call, the method stuck returns false until the
+// time stuckAfter has passed.
 func (b *busy) alive() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ type edits struct {
 
 // observe reports a run of the pipeline to the server, for the admin pages. It leaves out these runs:
 //   - a reload of the folder that published a result, although nothing changed
-//   - a run for another input than the folder that published nothing
+//   - a run that published nothing, if it was for another input than the folder
 func (e edits) observe(r *run) {
 	if r.tree != nil && r.published && r.nothing() {
 		return

@@ -3,10 +3,10 @@
 // statuses that changed (translate.Result), and package server publishes these. The commands of server/cli give
 // the engine its options.
 //
-// pipeline.flow is this sequence. pipeline.carry calls it for each Tree: it catches panics, repairs what a
-// panic left inconsistent, and calls the observers in the order that Options.serve shows. reader (Tree to
-// Change) adds the Secrets of a separate folder to those of the store. translation (Change to Result) withholds
-// objects for which gatefold itself fails.
+// pipeline.flow is this sequence. pipeline.carry calls it for each Tree, and for each change of another input. carry
+// also catches panics, repairs what a panic left inconsistent, and calls the observers in the order that
+// Options.serve shows. reader (Tree to Change) adds the Secrets of a separate folder to those of the store.
+// translation (Change to Result) withholds objects for which gatefold itself fails.
 package engine
 
 import (
@@ -44,7 +44,8 @@ type Options struct {
 	Version string
 	// Metrics are served in addition to those of the engine.
 	Metrics []prometheus.Collector
-	// Hurry, when closed, makes the Envoys of this machine stop without waiting for their requests.
+	// Hurry is a channel. After it is closed, Envoys of this machine that are being stopped no longer wait for open
+	// requests.
 	Hurry <-chan struct{}
 }
 

@@ -40,8 +40,8 @@ func (p *pipeline) staging(options server.Staging, kept *state) server.Staging {
 	return options
 }
 
-// freeze stores the problems of frozen fleets (fleets whose canaries did not accept the newest revision). It
-// publishes again, so that the problems are reported.
+// freeze stores the problems of frozen fleets: only their canaries have the newest revision, for example because a
+// canary rejected it. freeze publishes again, so that the problems are reported.
 func (p *pipeline) freeze(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -133,8 +133,8 @@ func (g *gate) begin(p *pipeline) {
 }
 
 // applied is called after the store got a new Tree of the folder. It records whether the tests must run
-// (g.unjudged): an object changed, a test file changed (testsChanged), or the last tests failed. If the store did
-// not apply the Tree (change.Hold), applied does nothing.
+// (g.unjudged): an object changed, a test file changed (testsChanged), the last tests failed, or the store had a
+// revision that was not tested. If the store did not apply the Tree (change.Hold), applied does nothing.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
@@ -164,8 +164,8 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 
 // test runs the tests of a revision that was not tested yet. A revision without tests passes. In these cases, the
 // run continues with what is served instead of the revision (see takeBack):
-//   - A test fails or cannot be read, or the tests need more CPU time than testDeadline. Then problems of the run
-//     name at most maxFailures failed tests.
+//   - A test fails, cannot be read, or names a Gateway that the folder does not have. Or the tests need more CPU
+//     time than testDeadline. Then problems of the run name at most maxFailures failed tests.
 //   - The folder is frozen before the last revision was tested. Then there are no new problems.
 //
 // The error means that the run was interrupted, or it is the error of takeBack.

@@ -18,9 +18,10 @@ type Host struct {
 	Keep bool
 }
 
-// start returns the host.Host that runs the Envoys of this machine, or nil if o is nil. When the channel hurry is
-// closed, the Envoys stop at once. The parameter without gets the states of the Envoys, to report Gateways for
-// which no Envoy runs. The error is that of host.New.
+// start returns the host.Host that runs the Envoys of this machine, or nil if o is nil. After the channel hurry is
+// closed, an Envoy that is being stopped no longer waits for open requests. The host passes the states of its
+// Envoys to the server, and to the unhosted value (the parameter named without), which reports Gateways for which
+// no Envoy runs. The error is that of host.New.
 func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil

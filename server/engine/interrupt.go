@@ -40,9 +40,9 @@ const (
 	checkStride = 256
 )
 
-// interrupt decides when a translation ends early: it is the memo.Stop whose method Err the translation calls
-// from time to time. Only the goroutine that translates uses it. That goroutine is locked to its thread, because
-// the CPU time of the thread is measured.
+// interrupt decides when a translation, or a run of the folder's tests (see gate), ends early. It is a memo.Stop: the
+// translation calls its method Err from time to time. Only the goroutine that translates or tests uses it. That
+// goroutine is locked to its thread, because the CPU time of the thread is measured.
 type interrupt struct {
 	ctx  context.Context
 	used func() time.Duration // returns the CPU time of the thread

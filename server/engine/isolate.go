@@ -65,8 +65,8 @@ func (t *translation) former(key manifest.Key) *manifest.Object {
 // divide searches by bisection for the objects that cannot be applied. It applies the first half of parts, then
 // the second half, and calls itself with a half that fails. A single object that fails is withheld: a replacement
 // is applied. After maxTries attempts or maxSlow slow ones, all objects of parts are withheld without a search.
-// The parameter cause is the error for all of parts together. divide returns errLost, or an error that means that
-// gatefold stops.
+// The parameter cause is the error for all of parts together. The error that divide returns is errLost, or means
+// that gatefold stops.
 func (i *isolation) divide(parts []part, cause error) error {
 	if len(parts) == 1 || i.tries >= maxTries || i.slow >= maxSlow {
 		for _, part := range parts {
@@ -149,10 +149,11 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold applies a replacement of an object that cannot be translated (the parameter bad): the first of the
-// replacements that the method instead returns and that can be applied. If none can be applied, the object counts
-// as removed. If bad has neither a new valid version nor a removal, but only an invalid version, withhold does
-// nothing. It returns errLost, or an error that means that gatefold stops.
+// withhold applies a replacement of an object that cannot be translated (the parameter bad). The method
+// withheld.instead returns a list of replacements, and withhold applies the first of them that the translator
+// accepts. If it accepts none, the object counts as removed. If bad has neither a new valid version nor a removal,
+// but only an invalid version, withhold does nothing. The parameter cause says why the object cannot be translated.
+// The error that withhold returns is errLost, or means that gatefold stops.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {

@@ -57,8 +57,9 @@ func (l *ledger) published(result translate.Result) {
 }
 
 // complete completes the first Result of a new Translator, and returns it. It adds a removal for everything that
-// the server has and the Result does not contain. The parameter all has every object that the Translator got. An
-// object without a status in the Result gets a removal of its status, because the server may have one.
+// the server has and the Result does not contain. The parameter all has every object that the Translator got. The
+// server may also have the statuses of these objects, and of objects that were removed since the last publication:
+// those that are not in the Result get a removal.
 func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
 	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
 	for _, o := range all.Set {

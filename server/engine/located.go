@@ -28,8 +28,8 @@ type standing struct {
 }
 
 // located returns all current problems with their places, sorted. They are the problems of the store (change) and
-// of the translation (result), expired certificates, Gateways without an Envoy, and revisions that canaries did
-// not accept. It also sets r.errors and r.warnings to the numbers of errors and warnings.
+// of the translation (result), expired certificates, Gateways without an Envoy, and frozen revisions (see freeze).
+// It also sets r.errors and r.warnings to the numbers of errors and warnings.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())

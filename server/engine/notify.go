@@ -93,7 +93,7 @@ func watchdogInterval() time.Duration {
 
 // observe implements observer. After the first publication, it makes the method run report that gatefold is
 // ready. After each run for a Tree of the folder, it reports that the folder is frozen or served. It reports
-// nothing if that run failed, or if gatefold still waits for the folder.
+// nothing if that run failed, or if gatefold waits for a folder that is not there yet.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

@@ -58,7 +58,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 // run is one pass through the pipeline, with its results. It begins when the folder has a new state (Tree), or
 // when another input has changed, such as what Envoys rejected.
 type run struct {
-	tree      *watcher.Tree // nil if another input than the folder has changed
+	tree      *watcher.Tree // nil if the run is for another input, and not for the folder
 	change    store.Change
 	result    translate.Result
 	problems  []manifest.Problem // all current problems, with their places
@@ -122,7 +122,7 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.republish()
 }
 
-// republish publishes again after another input than the folder has changed, such as what Envoys rejected. Before
+// republish publishes again after a change of an input other than the folder, such as what Envoys rejected. Before
 // the first publication it does nothing. If the last Tree of the folder was not tested yet (see gate), it is
 // applied again. The caller has locked p.mu.
 func (p *pipeline) republish() {
@@ -180,8 +180,8 @@ func (p *pipeline) flow(r *run) error {
 }
 
 // read makes the Change of a run from its Tree: the objects that changed. If the run has no Tree, the Change has
-// only the problems and stale objects of the run before. It returns errWaiting if there is nothing to serve yet,
-// and errNewer if the folder already has a newer Tree.
+// only the problems and stale objects of the run before. The error is errWaiting if there is nothing to serve yet,
+// errNewer if nothing was applied because the folder already has a newer Tree, or that of the store.
 func (p *pipeline) read(r *run) (err error) {
 	if r.tree == nil {
 		r.change = p.last

@@ -16,8 +16,8 @@ type reader struct {
 	standing
 }
 
-// newReader returns a reader that has read the folder of Secrets, if there is one, but no YAML yet. It returns
-// an error if that folder cannot be read, or if the embedded schemas are invalid.
+// newReader returns a reader that has read the folder of Secrets, if there is one, but no YAML yet. It returns an
+// error if the folder of Secrets cannot be read, or if the embedded schemas are invalid.
 func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 	r = &reader{folder: folder}
 	if r.store, err = store.New(folder.Store); err != nil {
@@ -31,8 +31,8 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 
 // apply applies a Tree of the folder of YAML, and the last Tree of the folder of Secrets. If ctx ends first,
 // apply applies nothing and returns the error of ctx. Files that take longer to read than the parameter turn
-// allows wait for the next call (Change.Waiting). If a newer Tree has arrived meanwhile, apply may apply nothing
-// and return store.ErrNewer.
+// allows may wait for the next call (Change.Waiting). If a newer Tree has arrived meanwhile, apply may apply
+// nothing and return store.ErrNewer.
 func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
 	change, err := r.store.ApplyUntil(ctx, tree, turn)
 	if err != nil {

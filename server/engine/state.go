@@ -84,8 +84,8 @@ func fingerprint() func() string {
 	return sync.OnceValue(func() string { return <-found })
 }
 
-// restore loads the saved content into the store of r, and logs what cannot be used. If secrets is false, saved
-// Secrets are removed from the disk.
+// restore loads the saved content into the store of r, and logs what cannot be used. If secrets is false, the next
+// write of the state removes saved Secrets from the disk.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// statusMark is the first line of every file of --status-dir. gatefold does not change a file without this
-// line.
+// statusMark is the first line of every status file in --status-dir. gatefold does not remove a file without this
+// line. It replaces such a file only if the file is empty.
 const statusMark = "# Written by gatefold, which replaces and removes this file.\n"
 
 // spareFile is the file to which a status is written before it is renamed.

@@ -62,8 +62,10 @@ const (
 	ahead phase = "ahead"
 )
 
-// errLost is the error of a run if the translator cannot be reset to its earlier state, or if no object is found
-// that makes the server panic (see rehearse).
+// errLost is the error of a run in these cases:
+//   - The translator cannot be reset to its earlier state.
+//   - The translation fails although no object has changed (see distrust).
+//   - No object is found that makes the server panic (see rehearse).
 var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
 
 // newTranslation returns a translation that has translated nothing. It stores stop in the field of that name.

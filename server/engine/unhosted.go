@@ -47,7 +47,7 @@ func (u *unhosted) note(states []host.State) {
 	}
 }
 
-// unhostedProblem returns the problem of a Gateway, which is named "namespace/name".
+// unhostedProblem returns the problem of a Gateway without an Envoy. The parameter gateway is "namespace/name".
 func unhostedProblem(gateway string) manifest.Problem {
 	namespace, name, _ := strings.Cut(gateway, "/")
 	return manifest.Problem{

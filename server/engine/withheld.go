@@ -18,7 +18,7 @@ import (
 // 500.
 type withheld struct {
 	object  *manifest.Object // the version that cannot be translated; nil if its removal cannot be applied
-	former  *manifest.Object // the last valid version, which is served; nil if there is none
+	former  *manifest.Object // the last valid version, if it is served; otherwise nil
 	inForce part             // what the translator got instead
 	slow    bool             // the translation took too long; false if it panicked
 	since   time.Time
@@ -29,10 +29,11 @@ type withheld struct {
 // them again when the object changes, and when a user requests a reload.
 type withholding struct {
 	all map[manifest.Key]*withheld
-	// released has, for each released object, the last status that the translator returned. restate publishes it.
+	// released has the stored statuses (withheld.told) of objects that are no longer withheld. restate adds them to
+	// the next Result.
 	released map[manifest.Key]*status.Update
-	// substitutes has the objects without a last valid version, for which a replacement was published. A key stays
-	// here until the object itself is published or no longer exists.
+	// substitutes has the objects for which a replacement is served that is not their last valid version. A key
+	// stays here until the object itself is published or no longer exists.
 	substitutes map[manifest.Key]struct{}
 
 	sure bool // the fields below are still valid

@@ -56,9 +56,9 @@ func (e *Envoy) Ask(ctx context.Context, at Address, known map[string]*ir.Cluste
 	e.Healthy, e.NotChecked, e.Endpoints, e.Backends = found.healthy, found.notChecked, found.endpoints, found.backends
 }
 
-// ask requests the admin pages of an Envoy, and adds the health of the Envoy's clusters to found. The parameter at
-// is the address of the admin pages, and node is the node.id that the Envoy must have. ask returns an error if a
-// page cannot be read, or if another Envoy answers.
+// ask requests the admin pages of an Envoy, and adds the health of the Envoy's clusters to the inventory (the
+// parameter found). The parameter at is the address of the admin pages, and node is the node.id that the Envoy must
+// have. ask returns an error if a page cannot be read, or if another Envoy answers.
 func ask(ctx context.Context, at Address, node string, found *inventory) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

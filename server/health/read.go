@@ -92,9 +92,9 @@ func (i *inventory) read(page io.Reader) error {
 	return err
 }
 
-// add counts the endpoints of one cluster of the page. It ignores a cluster that is not in i.known, and a cluster
-// that was already added. If the cluster has an unhealthy endpoint or no endpoint, add also appends a Backend to
-// i.backends. All backends together list at most maxListed unhealthy endpoints.
+// add counts the endpoints of one cluster of the page. It ignores a cluster that is not in i.known, that is made from
+// no object, or that was already added. If the cluster has an unhealthy endpoint or no endpoint, add also appends a
+// Backend to i.backends. All backends together list at most maxListed unhealthy endpoints.
 func (i *inventory) add(status *clusterStatus) {
 	from := i.known[status.Name]
 	if from == nil || len(from.Objects) == 0 || i.seen[status.Name] {

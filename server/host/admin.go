@@ -36,8 +36,8 @@ const (
 )
 
 // ask sends a request to the admin interface and returns the body of the response, at most maxAnswer bytes.
-// page is a path with its query. The error means that Envoy cannot be reached, that Envoy does not answer within
-// askTime, or that the status is not 200.
+// page is a path with its query. The error means that Envoy cannot be reached, that Envoy does not answer before
+// ctx ends or askTime has passed, or that the status is not 200.
 func (a admin) ask(ctx context.Context, method, page string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -107,8 +107,8 @@ func (a admin) serves(ctx context.Context, epoch int) bool {
 
 // drain makes Envoy refuse new connections, and end each open connection after its current request. Then drain
 // waits until several checks in a row find no open request, or until ctx ends. The parameter looks is the number
-// of these checks. drain returns the number of open requests at the last check. The error means that Envoy did not
-// answer.
+// of these checks. drain returns the number of open requests at the last successful check, or 0 if there was none.
+// The error means that a request to the admin interface failed (see ask). It is nil if ctx ends during the checks.
 func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	for _, page := range []string{"/drain_listeners?graceful&skip_exit", "/drain_listeners"} {
 		if _, err := a.ask(ctx, http.MethodPost, page); err != nil {
@@ -133,7 +133,7 @@ func (a admin) drain(ctx context.Context, looks int) (int, error) {
 }
 
 // openRequests returns the number of open requests of the Envoy, without those to its admin interface. The
-// error means that Envoy did not answer.
+// error is that of ask.
 func (a admin) openRequests(ctx context.Context) (int, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
 	if err != nil {

@@ -10,10 +10,11 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// adopt finds the Envoys that an earlier gatefold started for this Gateway, and supervises them. If that
-// gatefold ended during a hot restart, adopt continues the hot restart (see resume). If the newest epoch took
-// over the listeners and then ended, only the previous epoch is left, which accepts no new connections: after
-// adopt, the method run starts a new epoch. adopt changes nothing if no Envoy runs.
+// adopt finds the Envoys that an earlier gatefold started for this Gateway. It supervises the newest epoch and the
+// epoch before it, and ends all others (see pair). If that gatefold ended during a hot restart, adopt continues the
+// hot restart (see resume). If the newest epoch took over the listeners and then ended, only the previous epoch is
+// left, which accepts no new connections: after adopt, the method run starts a new epoch. adopt changes nothing if
+// no Envoy runs.
 func (s *supervisor) adopt(ctx context.Context) {
 	record, err := readRun(s.files.run)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -34,8 +34,8 @@ var versionLine = regexp.MustCompile(`version: [0-9a-f]+/(\d+\.\d+\.\d+\S*?)/`)
 
 // NewBinary finds the executable of Envoy, and runs it with --version to learn its version. The parameter path is
 // the path of the executable, or a name to look up in $PATH; "" means the name envoy. NewBinary returns an error if
-// there is no executable, if the executable is not Envoy, or if it does not answer within 10 s. NewBinary does not
-// check whether gatefold supports the version: the caller must call Supports.
+// there is no executable, if the executable is not Envoy or cannot be run, or if it does not answer before ctx ends
+// or 10 s have passed. NewBinary does not check whether gatefold supports the version: the caller must call Supports.
 func NewBinary(ctx context.Context, path string) (Binary, error) {
 	name := path
 	if name == "" {
@@ -64,7 +64,7 @@ func NewBinary(ctx context.Context, path string) (Binary, error) {
 	return Binary{Path: found, Version: string(version[1]), build: strings.TrimSpace(string(text))}, nil
 }
 
-// firstLine returns the first line of text without surrounding space, at most 100 bytes of it.
+// firstLine returns the first non-blank line of text, without its leading space. It returns at most 100 bytes.
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	return string(line[:min(len(line), 100)])

@@ -78,9 +78,9 @@ func install(program *unix.SockFprog) error {
 	return err
 }
 
-// detachable returns the reason why an Envoy that is started for hot restart would end together with gatefold,
-// or nil if it would keep running. self is the command line that runs gatefold (Options.Self), and binary is the
-// path of Envoy.
+// detachable returns the reason why gatefold cannot start an Envoy that allows hot restart and outlives gatefold,
+// or nil if gatefold can. self is the command line that runs gatefold (Options.Self), and binary is the path of
+// Envoy.
 func detachable(self []string, binary string) error {
 	if len(self) == 0 {
 		return errors.New("this program cannot start it")

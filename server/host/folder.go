@@ -77,8 +77,7 @@ func filesOf(folder, gateway string) files {
 	return files{bootstrap: base + ".yaml", run: base + runSuffix, log: base + ".log", oddLog: base + "_1.log", socket: base + ".sock"}
 }
 
-// remove removes all files of a Gateway's Envoy, also the log: gatefold has copied the lines of the log to its
-// own log.
+// remove removes all files of a Gateway's Envoy, also the log, which gatefold copies to its own log (see tail).
 func (f files) remove() {
 	for _, path := range []string{f.run, f.bootstrap, f.log, f.oddLog, f.socket} {
 		_ = os.Remove(path) // a file that stays is later overwritten, or recognized as outdated
@@ -106,7 +105,7 @@ type run struct {
 }
 
 // readRun reads the run file at path. It returns an error if the file cannot be read, is not valid JSON, names no
-// Gateway, or has an invalid pid. A pid of 0 is valid. readRun drops an invalid Parent.
+// Gateway, or has an invalid pid. A pid of 0 is valid. readRun drops an invalid Parent, and the Parent of a Parent.
 func readRun(path string) (run, error) {
 	var r run
 	text, err := os.ReadFile(path)
@@ -148,10 +147,10 @@ func (r run) of(pid int, f files) (run, error) {
 	return r, r.write(f.run)
 }
 
-// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted: those with a run file,
-// and those for which a process runs with their bootstrap file. The parameter wanted has the Gateways that need an
-// Envoy, by name. If a process runs with a bootstrap file of any other Gateway, leftBehind sends SIGTERM to that
-// process, unless there is a run file for that Gateway.
+// leftBehind returns the Gateways that may have an Envoy of an earlier gatefold, sorted. These are the Gateways with
+// a run file, and the Gateways in wanted for which a process runs with their bootstrap file. The parameter wanted has
+// the Gateways that need an Envoy, by name. If a process runs with another bootstrap file of the folder, its Gateway
+// is not known, and leftBehind sends SIGTERM to the process.
 func (h *Host) leftBehind(wanted map[string]*ir.Infra) []string {
 	folder := h.options.Folder
 	entries, _ := os.ReadDir(folder) // the entries before an error are still used

@@ -96,7 +96,8 @@ func (l launch) command(r run, f files) *exec.Cmd {
 
 // start starts the process that r describes, and writes its run file. It returns an error if there is no
 // bootstrap, if a file cannot be written, or if the process does not start or ends at once. If the run file cannot
-// be written after the process began, start kills the process, because the next gatefold could not adopt it.
+// be written after the process began, start kills the process, because the next gatefold could not adopt it. When ctx
+// ends, gatefold no longer copies the log of the process, which keeps running.
 func (l launch) start(ctx context.Context, f files, r run, log zerolog.Logger) (*process, error) {
 	if l.err != nil {
 		return nil, l.err

@@ -39,8 +39,8 @@ func compareInfra(a, b *ir.Infra) int {
 }
 
 // refuse logs and records that some Gateways (the parameter left) have no Envoy because of the limit. It ignores
-// those that the last call already logged and recorded. For a Gateway that is no longer in left, refuse removes the
-// record, unless the Gateway already has a supervisor.
+// those that were in left at the last call, too. For a Gateway that is no longer in left, refuse removes the record,
+// unless the Gateway already has a supervisor.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

@@ -130,9 +130,9 @@ func recognize(r run, f files) (*process, string) {
 	return p, ""
 }
 
-// follow starts two things for a process that an earlier gatefold started. It copies new lines of the process's
-// log, until ctx ends. It also checks every lookTime whether the process still runs, because the system reports
-// the end of a process only to its parent. These checks continue after ctx ends.
+// follow starts two goroutines for a process that an earlier gatefold started. The first goroutine copies new lines
+// of the process's log, until the process or ctx ends. The second checks every lookTime whether the process still
+// runs, because the system reports the end of a process only to its parent. These checks continue after ctx ends.
 func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 	path := f.logOf(p.run.Epoch)
 	if file, err := os.Open(path); err == nil {
@@ -159,6 +159,6 @@ func (p *process) follow(ctx context.Context, f files, log zerolog.Logger) {
 // unknownEnd is the text for the end of a process that is not a child of this gatefold.
 const unknownEnd = "ended (how is not known, as an earlier gatefold had started it)"
 
-// lastLines returns the last lines of the log of a process, at most keptLines. It waits until the process or
-// the copying of its log has ended.
+// lastLines returns the last lines of the log of a process, at most keptLines. It waits until gatefold no longer
+// copies the log (see tail.run).
 func (p *process) lastLines() []string { return p.tail.last() }

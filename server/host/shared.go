@@ -18,7 +18,7 @@ const (
 	// sharedFolder is the folder of POSIX shared memory.
 	sharedFolder = "/dev/shm"
 	// smallestBase and largestBase are the range of the random base ids. People choose smaller ids by hand.
-	// With larger ids, Envoy overflows when it multiplies by ten.
+	// Envoy multiplies the id by ten, which overflows with larger ids.
 	smallestBase, largestBase = 1_000_000, 200_000_000
 	// draws is how many random base ids are tried.
 	draws = 10
@@ -127,7 +127,8 @@ func unblock(base int) error {
 }
 
 // hotRestartVersion returns the hot restart version of the binary. An Envoy can replace another only if both
-// have the same hot restart version. The error means that the binary cannot be run or prints no version.
+// have the same hot restart version. The error means that the binary cannot be run, that it does not end before ctx
+// ends or askVersionTime has passed, or that it prints no version.
 func (b Binary) hotRestartVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askVersionTime)
 	defer cancel()

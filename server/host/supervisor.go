@@ -187,7 +187,7 @@ func (s *supervisor) reserve() (int, error) {
 }
 
 // failed records that an Envoy ended unexpectedly and that it will be started again. It logs the last lines of
-// the Envoy.
+// the Envoy's log.
 func (s *supervisor) failed(p *process) {
 	if time.Since(p.run.Since) >= steady && s.former == nil {
 		s.wait = firstWait

@@ -26,9 +26,12 @@ const (
 	formerGrace = 10 * time.Second
 )
 
-// replace replaces the serving Envoy by a new epoch.
-//   - If the new Envoy does not accept its bootstrap, the serving Envoy continues.
-//   - If hot restart is not possible, replace drains and ends the serving Envoy, and s.serving becomes nil.
+// replace replaces the serving Envoy by a new epoch, except in these cases:
+//   - If the serving Envoy ends while the new bootstrap is checked, replace returns, and the method run starts an
+//     Envoy.
+//   - If the check of the bootstrap fails (see validate), the serving Envoy continues.
+//   - If hot restart is not possible (see coldBecause), replace drains and ends the serving Envoy, and s.serving
+//     becomes nil.
 //   - If the new Envoy cannot be started, the serving Envoy continues.
 //   - If the new Envoy starts but does not serve, the serving Envoy continues if it still can (see reclaim).
 func (s *supervisor) replace(ctx context.Context) {
@@ -88,8 +91,8 @@ func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 
 // losesDatagrams reports whether a hot restart of the serving Envoy loses UDP datagrams to the Gateway. An
 // Envoy before 1.40 stops reading datagrams when its successor serves, and the successor reads them only when
-// the old Envoy has ended. losesDatagrams returns false if nothing listens on a UDP port of the Gateway, or if
-// Envoy does not answer.
+// the old Envoy has ended. losesDatagrams returns false if nothing listens on a UDP port of the Gateway, if Envoy
+// does not answer, or if its version is not known.
 func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 	info, err := s.files.admin().info(ctx)
 	if err != nil || !info.release().Before(xds.Release{Major: 1, Minor: 40}) {

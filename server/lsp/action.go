@@ -36,9 +36,9 @@ type textEdit struct {
 // proposal finds the suggested word in the message of a problem.
 var proposal = regexp.MustCompile(`did you mean (?:\w+: )?"?([^\s"?]+)"?\?`)
 
-// actions returns a quick fix for each diagnostic that suggests another word ("did you mean"), if the word in
-// the text is similar to the suggested one. The list is empty if the document is not open. The error is always
-// nil.
+// actions returns a quick fix for each diagnostic of gatefold that suggests another word ("did you mean"), if the
+// word in the text is similar to the suggested one. The list is empty if the document is not open. The error is
+// always nil.
 func (s *server) actions(p actionParams) (any, error) {
 	doc, out := s.documents.get(p.TextDocument.URI), []action{}
 	if doc == nil {

@@ -44,8 +44,8 @@ const maxItems = 500
 // marker is inserted in the text at the cursor, so that there is always a token at the cursor.
 const marker = "\ue000"
 
-// gap is the token at the cursor, which a proposal replaces, and the schema of the values that are allowed
-// there.
+// gap is the token at the cursor, which a proposal replaces. The field value is the schema of the value at the
+// cursor or, if the token is a key, of the mapping that has the key.
 type gap struct {
 	subject
 	path   []sketch.Step // to the value, or to the mapping that has the key
@@ -82,9 +82,9 @@ func (s *server) completion(p placeParams) (any, error) {
 	return completionList{Items: append([]completionItem{}, items...)}, nil
 }
 
-// gapAt returns the gap at an offset: the token that a proposal replaces, with its schema. ok is false if
-// nothing can be completed there, for example in a comment or a block scalar (| or >), in a token of more than 300
-// bytes, or in a document that is too large.
+// gapAt returns the gap at an offset: the token that a proposal replaces, with its schema. ok is false if nothing
+// can be completed there, for example in a comment or a block scalar (| or >), in a very long token, or in a
+// document that is too large.
 func (s *server) gapAt(doc *document, offset int) (g gap, ok bool) {
 	content := slices.Concat(doc.content[:offset], []byte(marker), doc.content[offset:])
 	root := sketch.Document(content, offset)
@@ -172,7 +172,7 @@ func has(in *sketch.Node, key string) bool {
 }
 
 // values returns proposals for the value at the cursor: the fields of an object, the items of a list, names of
-// objects, or the values of enum.
+// objects, apiVersions and kinds (kindValues), or the values that the schema lists (enum).
 func (s *server) values(doc *document, g gap) []completionItem {
 	if items := s.kindValues(g); items != nil {
 		return items

@@ -28,15 +28,15 @@ type shownFile struct {
 	problems []manifest.Problem
 }
 
-// newShown returns a shown without files: the editor shows nothing yet. The function uri returns the URI of a
-// file of the folder.
+// newShown returns a shown without files: the editor shows nothing yet. The parameter uri is a function that returns
+// the URI of a file of the folder.
 func newShown(uri func(string) string) *shown {
 	return &shown{uri: uri, files: map[string]shownFile{}}
 }
 
 // update returns the messages after which the editor shows exactly these problems, which must be sorted by file.
 // There is no message for a file without changes. The parameter open has the documents that are open in the
-// editor, by file. The function read returns the text of a file on disk.
+// editor, by file. The parameter read is a function that returns the text of a file on disk.
 func (s *shown) update(problems []manifest.Problem, open map[string]*document, read func(name string) *text) (out []publishParams) {
 	before := s.files
 	s.files = make(map[string]shownFile, len(before))
@@ -73,7 +73,7 @@ func (s *shown) update(problems []manifest.Problem, open map[string]*document, r
 }
 
 // publishOf returns the message with the diagnostics of a file. If there are more than maxDiagnostics problems,
-// one more diagnostic has the number of the rest. The parameter doc is the document that is open in the editor,
+// one more diagnostic says how many are left out. The parameter doc is the document that is open in the editor,
 // or nil. The parameter in is the text on disk.
 func publishOf(file shownFile, doc *document, in *text) publishParams {
 	out := publishParams{URI: file.uri, Diagnostics: []diagnostic{}}

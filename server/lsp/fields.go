@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// catalog has the JSON Schema of all kinds. The function all returns the schema, and creates it on the first call.
+// catalog has the JSON Schema of all kinds. The field all is a function that returns the schema, and creates it on
+// the first call.
 type catalog struct{ all func() schema.JSONSchema }
 
 // newCatalog returns a catalog. Its schema is empty if the CRDs cannot be loaded.
@@ -44,7 +45,7 @@ func (c *catalog) kinds() (all [][2]string) {
 }
 
 // field returns the schema of a field of an object. For a field that is not named in the object's schema, it
-// returns the schema for additional fields, or nil if these are not allowed.
+// returns the schema for additional fields, or nil if there is no such schema.
 func field(s schema.JSONSchema, name string) schema.JSONSchema {
 	fields, _ := s["properties"].(schema.JSONSchema)
 	found, _ := fields[name].(schema.JSONSchema)

@@ -48,9 +48,10 @@ func (s *server) references(doc *document, g gap) (items []completionItem) {
 }
 
 // objects returns proposals for the name in a reference: the names of objects of the reference's kind and
-// namespace. Other objects are proposed, too, if the reference has no field for the difference yet: objects of
-// another kind if offers allows it, and objects in another namespace if the reference to them is permitted. Such a
-// proposal also writes the fields kind, group and namespace where they are needed.
+// namespace. It also proposes objects of another kind, if the method offers returns true for them. And it proposes
+// objects in another namespace, if the reference has no field namespace yet and may refer to them (see permitted).
+// A proposal of such an object also writes the fields kind, group and namespace where they are needed. There is no
+// such proposal if the name is in quotes.
 func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) {
 	for o := range live.Objects() {
 		key := o.Key

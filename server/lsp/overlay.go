@@ -11,8 +11,8 @@ import (
 
 // overlay returns the content of a folder in which open documents replace the files on disk (the parameter
 // disk). The parameter open has the documents by their path in the folder. A document with more bytes than limit
-// is skipped. A document that is not on disk is added if the function reads returns true for its path, because
-// gatefold would read such a file. A file that the watcher skips stays skipped, unless the reason is its size.
+// is skipped. The parameter reads is a function that reports whether gatefold would read a file: a document that is
+// not on disk is added if this is true. A file that the watcher skips stays skipped, unless the reason is its size.
 func overlay(disk watcher.Tree, open map[string]*document, limit int64, reads func(name string) bool) watcher.Tree {
 	var set []watcher.File
 	var gone []string

@@ -172,7 +172,7 @@ func (p *project) name(path string) (name string, ok bool) {
 	return below(p.real, path)
 }
 
-// uri returns the URI of a file in the folder. name is its path relative to the folder.
+// uri returns the URI of a file in the folder. The parameter name is the file's path relative to the folder.
 func (p *project) uri(name string) string {
 	return uriOf(filepath.Join(p.root, filepath.FromSlash(name)))
 }

@@ -99,8 +99,8 @@ func (s *stream) readHeader() (length int64, err error) {
 	}
 }
 
-// WriteObject writes v as a message (jsonrpc2.ObjectStream). It returns an error if the output cannot be
-// written.
+// WriteObject writes v as a message (jsonrpc2.ObjectStream). It returns an error if v cannot be encoded as JSON, or
+// if the output cannot be written.
 func (s *stream) WriteObject(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

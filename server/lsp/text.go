@@ -19,7 +19,7 @@ const (
 type text struct {
 	content []byte
 	starts  []int // of lines
-	feeds   []int // starts of the lines that end with LF, as gatefold counts lines; nil if equal to starts
+	feeds   []int // of lines if only LF ends a line, as gatefold counts lines; nil if equal to starts
 	units   encoding
 }
 

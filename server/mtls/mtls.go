@@ -39,7 +39,7 @@ type State struct {
 	NotAfter time.Time
 	// Problem is the reason why the present content of the files is not used. It is "" if the content is used.
 	Problem string
-	// Changed is when the certificate or the problem last changed.
+	// Changed is when new content of the files was last used or rejected.
 	Changed time.Time
 }
 

@@ -148,7 +148,7 @@ func check(answer ir.IssuerAnswer) *fault {
 }
 
 // quoted returns the first maxWords bytes of a text, in quotes and with special characters escaped. It is used
-// for texts that an issuer sent.
+// for texts from outside, such as those that an issuer sent.
 func quoted(text string) string { return strconv.Quote(text[:min(len(text), maxWords)]) }
 
 // faultOf converts the error of a request to a fault. It leaves out details that differ between requests, such

@@ -50,7 +50,7 @@ type Options struct {
 	Refresh time.Duration
 	// File is the path of a file for the last usable documents. If it is "", they are not saved.
 	File string
-	// Changed is called without locks after the result of Answers has changed. Calls may overlap.
+	// Changed is called without locks after an answer in the result of Answers has changed. Calls may overlap.
 	Changed func()
 	Log     zerolog.Logger
 }
@@ -322,7 +322,8 @@ func (a *Asker) log(uri string, failed *fault, failures int, changed bool) {
 	}
 }
 
-// Unanswered returns the number of wanted issuers, and for how many of them the last request failed.
+// Unanswered returns the number of wanted issuers, and for how many of them the last request failed. Issuers beyond
+// maxIssuers do not count.
 func (a *Asker) Unanswered() (asked, failing int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -78,7 +78,8 @@ func (r hostedRow) Class() string {
 	return "warn"
 }
 
-// Words returns the message of the Envoy, and in words how its process was started.
+// Words returns the message of the Envoy, its epoch, whether an earlier gatefold started it, and whether a former
+// process still answers requests. It leaves out what does not apply.
 func (r hostedRow) Words() string {
 	var words []string
 	if r.Message != "" {

@@ -9,7 +9,7 @@ import (
 const kept = time.Minute
 
 // keeper is a cache of one value, for a value that takes long to compute if the folder is large. Callers share
-// the value and must not change it. The value is dropped after the duration kept.
+// the value and must not change it. The value is dropped after some time (the constant kept).
 type keeper[K comparable, V any] struct {
 	mu         sync.Mutex
 	generation uint64
@@ -19,8 +19,8 @@ type keeper[K comparable, V any] struct {
 }
 
 // get returns the value for a key. The generation is Documents.Generation, which changes with each publication.
-// get returns the cached value if that is for the same key and generation. Otherwise it calls the function
-// fresh, and caches the result. The error is the error of fresh; then nothing is cached.
+// get returns the cached value if this value is for the same key and generation. Otherwise it calls the function
+// fresh, and caches the result. If fresh returns an error, get returns this error and does not change the cache.
 func (k *keeper[K, V]) get(generation uint64, key K, fresh func() (V, error)) (V, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -25,7 +25,7 @@ type objectPage struct {
 	// YAML is the served object, or "" if none is served. Cut is true if YAML is only its beginning.
 	YAML string
 	Cut  bool
-	// NotServed is true if the folder has no valid version of the object.
+	// NotServed is true if no version of the object is served (see folder.serves).
 	NotServed bool
 	// Busy is true if the served objects cannot be read now. YAML, To and From are then empty.
 	Busy bool
@@ -35,7 +35,8 @@ type objectPage struct {
 }
 
 // object returns the body of the page of one object, which the query names. The error is a failure with 404 if
-// gatefold knows nothing of that object, and another error if the query is invalid.
+// gatefold knows nothing of that object, and another error if the query is invalid. While the folder is busy
+// (objectPage.Busy), the error is also 404 for an object without a status and problems.
 func (p *pages) object(r *http.Request) (any, error) {
 	key, err := readKey(r)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The overview shows at most this many problems, objects and Envoys. It links to pages with the rest.
+// The overview shows at most this many problems, objects with a problem, and Envoys.
 const maxOverviewProblems, maxOverviewObjects, maxOverviewEnvoys = 20, 20, 100
 
 // overview is the first page: the served revision, the Envoys, and everything that is wrong.

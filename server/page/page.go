@@ -55,8 +55,8 @@ type view struct {
 	Body any
 }
 
-// show returns the body of a page for a request. If it returns an error, the client gets the page "failure" with
-// the status of codeOf.
+// show is a function that returns the body of a page for a request. If it returns an error, the client gets the
+// page "failure" with the status of codeOf.
 type show func(r *http.Request) (body any, err error)
 
 // failure is an error with the status code of the response.
@@ -119,9 +119,9 @@ func secured(pages http.Handler) http.Handler {
 	})
 }
 
-// answer calls the function body, renders its result as a page and sends the page. If body returns an error,
-// answer sends the page "failure" with the status of codeOf. It answers 304 if the request's ETag shows that the
-// client already has the page.
+// answer calls the function body, renders its result as a page and sends the page. If the client already has this
+// page (its header If-None-Match has the page's ETag), answer sends only the status 304. If body returns an error,
+// answer sends the page "failure" with the status of codeOf.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show) {
 	code := http.StatusOK
 	v.Served = p.documents.Revisions()

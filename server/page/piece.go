@@ -35,8 +35,8 @@ type longList struct {
 	size  int // the highest number of items in a piece
 }
 
-// piece describes a part of a list. The parameter from is the index of the first item of the part, end is the index
-// after its last item, and all is the length of the list.
+// piece describes a part of a list. The parameter from is the index of the first item of the part, the parameter
+// end is the index after its last item, and the parameter all is the length of the list.
 func (l longList) piece(from, end, all int) piece {
 	p := piece{All: all}
 	if from < end {

@@ -11,7 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// One page shows at most maxLines lines and about maxBytes bytes of the tree (see piece).
+// One page shows at most maxLines lines and about maxBytes bytes of the tree (see piece). The lines that it repeats
+// from earlier pages (branch.Continued) do not count.
 const maxLines, maxBytes = 300, 120_000
 
 // lineBytes is about the size of the HTML of a line without its texts.
@@ -73,7 +74,7 @@ func (b *branch) Mark() *mark {
 	return &mark{"bad", "answers " + b.Fails}
 }
 
-// Head reports whether the page shows lines below this line.
+// Head reports whether the page shows nodes that are below this node of the tree.
 func (b *branch) Head() bool { return len(b.Below) > 0 }
 
 // routes returns the body of the page of routes. It returns an error if the query is invalid, or if nothing is

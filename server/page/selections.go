@@ -78,8 +78,8 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 }
 
 // selects reports whether the selection s selects the object of c. The kind and namespace of the object must be
-// those of s.Of: the caller must check this. A route that delegates to routes by label selects itself only if
-// route.Consents allows that.
+// those of s.Of: the caller must check this. A route that delegates to routes by label or namespace selects itself
+// only if route.Consents allows that.
 func (s selection) selects(c candidate) bool {
 	if s.labels != nil {
 		return s.labels.Matches(c.labels)
@@ -148,9 +148,9 @@ func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) 
 	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), labels: selector}, err == nil
 }
 
-// selectionOfRoutes returns the selection of routes to which a backendRef delegates by label. The parameter
-// wildcard is the namespace that means all namespaces. ok is false if the backendRef names a single route, or
-// does not delegate.
+// selectionOfRoutes returns the selection of routes to which a backendRef delegates by label or namespace. The
+// parameter wildcard is the namespace that means all namespaces. ok is false if the backendRef names a single
+// route, or does not delegate.
 func selectionOfRoutes(ref gwv1.HTTPBackendRef, namespace, wildcard string) (s selection, ok bool) {
 	p, ok := route.Wanted(ref, namespace, wildcard)
 	if !ok || p.Form == route.ByName {

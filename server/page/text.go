@@ -67,7 +67,7 @@ func objectLink(key manifest.Key) string {
 	return admin.PagePath + "object?" + query.Encode()
 }
 
-// treeLink returns the URL of the tree that shows only this route.
+// treeLink returns the URL of the tree of routes, filtered by one route.
 func treeLink(route manifest.Key) string {
 	return admin.PagePath + "routes?" + url.Values{"route": {route.Namespace + "/" + route.Name}}.Encode()
 }

@@ -87,9 +87,9 @@ func unsendable(r expect.Request) string {
 // errFrom is the error if the source address of a request (FROM) is not an address of this machine.
 var errFrom = errors.New("the address of FROM is not of this machine")
 
-// dial connects to the address in the way that the request r describes: from its source address, with its PROXY
-// header, and with its TLS handshake. If the source address is not on this machine, dial returns errFrom. Other
-// errors are those of the network.
+// dial connects to the address in the way that the request r describes: from the request's source address, with its
+// PROXY header, and with its TLS handshake. If the source address is not on this machine, dial returns errFrom.
+// Other errors are those of the network or of the TLS handshake.
 func dial(ctx context.Context, r expect.Request, address string) (net.Conn, error) {
 	dialer := &net.Dialer{}
 	if from, err := netip.ParseAddr(r.From); err == nil {

@@ -25,7 +25,7 @@ func (a *acceptance) contains(names ...string) bool {
 	return false
 }
 
-// leaveFields removes from the objects all fields that Options.Accept names.
+// leaveFields removes from the objects the fields that Options.Accept names (see leaveField).
 func (a *acceptance) leaveFields(objects []*item) {
 	for _, entry := range a.entries {
 		for _, object := range objects {
@@ -35,8 +35,9 @@ func (a *acceptance) leaveFields(objects []*item) {
 }
 
 // leaveField removes a field from value, the content of the named object. The parameter entry is one entry of
-// Options.Accept. If it is OBJECT/FIELD for this object, and value has the field, leaveField removes the field,
-// adds a verdict, and records that the entry had an effect. Otherwise it does nothing.
+// Options.Accept. If the entry is OBJECT/FIELD for this object, and value has the field, leaveField removes the
+// field, adds a verdict, and records that the entry had an effect. Otherwise it does nothing. It never removes
+// items of lists.
 func (a *acceptance) leaveField(entry string, at place, object string, value any) {
 	field, ok := strings.CutPrefix(entry, object+"/")
 	if !ok || !remove(value, parse(field)) {

@@ -93,8 +93,8 @@ func (s *settings) failClosed(message string, fields ...string) {
 
 // annotation reads one annotation of ingress-nginx into s, and adds the verdict. The parameter key is the name
 // of the annotation without the prefix. If import cannot express the annotation, the paths of the Ingress
-// answer 500 (failClosed). If the annotation applies to whole hosts (see ofHost), all paths of the Ingress's
-// hosts answer 500.
+// answer 500 (failClosed). If ofHost returns a reason, all paths of the Ingress's hosts answer 500, even paths of
+// other Ingresses.
 func (s *settings) annotation(key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -190,14 +190,14 @@ func (s *settings) readProtocol(value string) (class Class, message string) {
 	return Refused, "gatefold verifies the certificates of backends, and needs a BackendTLSPolicy for that"
 }
 
-// isSwitch reports whether the annotation key allows only the values true and false.
+// isSwitch reports whether import requires a boolean (see boolean) as the value of the annotation key.
 func isSwitch(key string) bool {
 	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
 }
 
 // ofHost returns the reason why the annotation key makes all paths of the Ingress's hosts answer 500, even
 // paths of other Ingresses: in nginx the annotation applies to the whole host. It returns "" if the annotation
-// does not apply to the whole host. The parameter on is true if the value of the annotation is true.
+// does not have this effect. The parameter on is true if the value of the annotation is true.
 func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
@@ -225,10 +225,10 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection reads an annotation, and sets the fields of the TrafficPolicy that express it. Then class is Same
-// or Different, and message says how the policy expresses the annotation. If import cannot express the
-// annotation, class is Refused, and message is the reason. If the annotation is not about policies, class and
-// message are "".
+// protection reads an annotation, and sets the fields of the TrafficPolicy that express it, if any. Then class is
+// Same or Different, and message says how the policy expresses the annotation. If import cannot express the value
+// of the annotation, class is Refused, and message is the reason. For an annotation that protection does not know,
+// class and message are "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
 	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":
@@ -287,7 +287,7 @@ func (s *settings) harmless(key, field string) {
 
 // readRedirect sets s.redirect to the redirect of an annotation. The parameter key is permanent-redirect or
 // temporal-redirect, and value is the URL. readRedirect returns false, and sets nothing, if import cannot express
-// the redirect, or if the Ingress has both annotations and key is temporal-redirect.
+// the redirect, or if key is temporal-redirect and s.redirect is already set (by permanent-redirect).
 func (s *settings) readRedirect(key, value string) bool {
 	target, err := url.Parse(value)
 	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
@@ -341,8 +341,8 @@ func network(word string) (netip.Prefix, error) {
 
 // writeACL sets the field acl of the TrafficPolicy from the annotations for allowed and for denied networks. In
 // nginx, a denied network is always denied; if there is a list of allowed networks, all others are denied, too.
-// In an acl, the network with the longest prefix decides. So writeACL leaves out allowed networks inside a
-// denied network.
+// In an acl, the network with the longest prefix decides. So writeACL leaves out allowed networks that are equal
+// to a denied network or inside it.
 func (s *settings) writeACL() {
 	var allow, deny []netip.Prefix
 	read := func(key string, into *[]netip.Prefix) bool {

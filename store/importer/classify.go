@@ -66,7 +66,7 @@ func (c *classifier) gatewayClass(object *item) {
 	c.add(Different, object.place, object.name(), fmt.Sprintf("the class was %q, now it is gatefold", class), "spec.gatewayClassName")
 }
 
-// harmless reports whether objects of a kind neither route nor protect requests of a gateway.
+// harmless reports whether objects of a kind are known to neither route nor protect requests of a gateway.
 func harmless(kind apischema.GroupKind) bool {
 	switch kind.Group {
 	case "apps", "batch", "autoscaling", "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "coordination.k8s.io",
@@ -82,11 +82,13 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy leaves out an object of a kind that gatefold does not serve. If the object has targets, such
-// as targetRefs, and all can be read, its targets fail closed. Otherwise the entry of the kind in the list of
-// unserved kinds decides (KindNotServed). A kind that does not affect traffic has no further effect. For a kind
-// without targets, Settle makes the objects that refer to this object fail closed. For all other kinds, the
-// import is blocked.
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. It does nothing for other kinds. The
+// first of these rules that applies decides what else happens:
+//   - If the object has targets, such as targetRefs, and all can be read, the targets fail closed.
+//   - If the kind does not affect traffic (KindNotServed), nothing else happens.
+//   - If objects of the kind cannot have targets (KindNotServed), Settle makes the objects that refer to this object
+//     fail closed.
+//   - In all other cases, the import is blocked.
 func (c *classifier) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()
 	if object.left || c.schemas.Versions(kind) != nil {
@@ -141,9 +143,9 @@ func keyOfParameters(ref any, namespace string) manifest.Key {
 	return manifest.Key{Group: text(at(ref, "group")), Kind: text(at(ref, "kind")), Namespace: cmp.Or(text(at(ref, "namespace")), namespace), Name: text(at(ref, "name"))}
 }
 
-// ignored reports whether Gateways can be served without a parameters object (the object that a parametersRef
-// names), so that no protection is lost. The object is given by its key. The result is true if the kind of the
-// object is in the list of kinds that gatefold does not serve (KindNotServed), and does not affect traffic.
+// ignored reports whether a parameters object (the object that a parametersRef names) can be ignored without loss
+// of protection. The object is given by its key. The result is true if the kind of the object is in the list of
+// kinds that gatefold does not serve (KindNotServed), and does not affect traffic.
 func (c *classifier) ignored(key manifest.Key) bool {
 	known, isKnown := c.schemas.KindNotServed(apischema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return isKnown && !known.Error

@@ -99,8 +99,8 @@ func (c *closing) closeRules(route *item, section, because string) {
 }
 
 // shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent with the same name as a
-// parent of the given route, which is left out. Otherwise these routes could get connections that were for the
-// given route.
+// parent of the given route. The given route is left out already, and these other routes could get connections
+// that were for it.
 func (c *closing) shutNeighbours(route *item) {
 	for _, other := range c.objects.all {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -130,9 +130,9 @@ func (c *closing) remove(object *item) {
 	c.gone = append(c.gone, object)
 }
 
-// removed returns the left-out object that a reference refers to. The parameter ref is the reference, and from
-// is the object that contains the reference. The result is nil if the reference does not refer to a left-out
-// object.
+// removed returns the object in c.gone that a reference refers to. The parameter ref is the reference, and the
+// parameter from is the object that contains the reference. The result is nil if the reference does not refer to
+// an object in c.gone.
 func (c *closing) removed(from *item, ref any) *item {
 	i := slices.IndexFunc(c.gone, func(gone *item) bool { return refersTo(from, ref, gone) })
 	if i < 0 {
@@ -141,9 +141,9 @@ func (c *closing) removed(from *item, ref any) *item {
 	return c.gone[i]
 }
 
-// shutUsers changes the objects that refer to the parameter gone, an object that is left out. Routes whose
-// rules refer to gone fail closed. Routes lose gone from their parentRefs. If gone is a Gateway, its
-// ListenerSets are left out.
+// shutUsers changes the objects that refer to the parameter gone, an object that is left out or is not in the
+// input. Routes whose rules refer to gone fail closed. Routes lose gone from their parentRefs. If gone is a
+// Gateway, its ListenerSets are left out.
 func (c *closing) shutUsers(gone *item) {
 	for _, user := range c.objects.all {
 		switch {
@@ -196,8 +196,8 @@ func isParent(from *item, ref any, to *item) bool {
 }
 
 // refersTo reports whether a reference names the object in the parameter to. The parameter ref is the reference,
-// and from is the object that contains the reference. A reference without a kind matches objects of all kinds.
-// Groups are not compared.
+// and the parameter from is the object that contains the reference. A reference without a kind matches objects of
+// all kinds. Groups are not compared.
 func refersTo(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&

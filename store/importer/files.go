@@ -95,8 +95,8 @@ func addSame(r *report, object *item, told bool) {
 }
 
 // addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores the problem
-// if the object is unknown. It also ignores the problem NoBackends of objects that fail closed or that import
-// added, because their rules have no backends on purpose.
+// if the object is unknown. It also ignores the problem NoBackends of objects that answer an error to all requests
+// (item.closed) or that import added, because their rules have no backends on purpose.
 func addRemaining(r *report, objects *collection, p manifest.Problem) {
 	object := objects.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"

@@ -148,8 +148,8 @@ func addVerdict(r *report, ingress *item, class Class, message string, fields ..
 }
 
 // paths returns the paths of an Ingress, and sets s.hosts to the hosts of its rules. A default backend becomes
-// the path / of each of these hosts, or of the host "" (all hosts) if there are none. Rules with an invalid
-// host are left out.
+// the path / of each of these hosts. If there are none, it becomes the path / of the host "" (all hosts), and
+// s.hosts has only this host. Rules with an invalid host are left out.
 func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	var all []*ingressPath
 	for i, rule := range list(ingress.spec()["rules"]) {
@@ -180,9 +180,9 @@ func (n *nginx) paths(ingress *item, s *settings) []*ingressPath {
 	return all
 }
 
-// path returns one path of an Ingress. The parameter value is the entry in the Ingress, and field is the
-// entry's path for verdicts. If the backend is unknown, this path answers 500. If the path or its type is
-// invalid, all paths of the host answer 500.
+// path returns one path of an Ingress. The parameter value is the entry in the Ingress, and the parameter field is
+// where the entry is in the Ingress, for verdicts. If the backend is unknown, this path answers 500. If only the
+// path or its type is invalid, all paths of the host answer 500.
 func (n *nginx) path(ingress *item, s *settings, host string, value any, field string) *ingressPath {
 	p := &ingressPath{
 		ingress: ingress, settings: s, host: host, field: field,
@@ -219,8 +219,8 @@ func portOf(objects *collection, namespace, service string, backend any) int64 {
 	return number
 }
 
-// portNamed returns the number of a Service's port. It returns 0 if the Service or the port is not in the
-// input.
+// portNamed returns the number of the port with the given name of a Service. It returns 0 if the Service is not in
+// the input, or has no such port.
 func portNamed(objects *collection, namespace, service, name string) int64 {
 	found := objects.find(manifest.Key{Kind: "Service", Namespace: namespace, Name: service})
 	if found == nil {
@@ -269,8 +269,9 @@ func (n *nginx) keep(p *ingressPath) {
 	host.paths = append(host.paths, p)
 }
 
-// readTLS handles one entry of spec.tls: its Secret becomes the certificate of those of its hosts that have none
-// yet. An entry without hosts is for all hosts of the Ingress. If the entry has no Secret, its hosts answer 500.
+// readTLS handles one entry of spec.tls. The entry's Secret becomes the certificate of the entry's hosts, except of
+// hosts that have a certificate already. An entry without hosts is for all hosts of the Ingress. If the entry has
+// no Secret, its hosts answer 500.
 func (n *nginx) readTLS(ingress *item, entry any, field string) {
 	secret := text(at(entry, "secretName"))
 	var hosts []string

@@ -52,9 +52,9 @@ func (c *ingressClasses) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether a class certainly has another controller than the imported classes and the
-// class nginx. The result is false if the IngressClass is not in the input, because its controller is then
-// unknown.
+// ofOtherController reports whether a class has another controller than the imported classes and the class nginx.
+// The result is false if the IngressClass is not in the input, because its controller is then unknown. If an
+// imported class is not in the input, its controller counts as ingress-nginx.
 func (c *ingressClasses) ofOtherController(class string) bool {
 	controller := c.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, c.imported...), func(imported string) bool {
@@ -63,9 +63,9 @@ func (c *ingressClasses) ofOtherController(class string) bool {
 }
 
 // leaveOther leaves out an Ingress of a class that is not imported. If the class is known to have another
-// controller, nothing else changes: that controller usually listens on other addresses. Otherwise the same
-// controller may have served both Ingresses on the same addresses. Then the paths of the left-out Ingress
-// answer 500 on imported hosts.
+// controller, nothing else changes: that controller usually listens on other addresses. If not, one controller may
+// have served this Ingress and the imported ones on the same addresses. So the paths of the left-out Ingress
+// answer 500 on imported hosts (see closeOther).
 func (n *nginx) leaveOther(ingress *item) {
 	class := n.classes.otherClass(ingress)
 	if n.classes.ofOtherController(class) || !n.closeOther(ingress) {
@@ -81,8 +81,8 @@ func (n *nginx) leaveOther(ingress *item) {
 		hint)
 }
 
-// closeOther handles an Ingress of a class that is not imported. On hosts that are imported, it makes the paths
-// of this Ingress answer 500, or the whole host if an annotation concerns the whole host (see ofHost). The
+// closeOther handles an Ingress of a class that is not imported. On hosts that are imported, it makes the paths of
+// this Ingress answer 500 (see closeOtherPath), or the whole host if ofHost returns a reason for an annotation. The
 // result closed is true if at least one path or host answers 500 because of this Ingress. A canary Ingress
 // protects nothing: its paths are skipped, and the result is false.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
@@ -111,8 +111,8 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 // closeOtherPath adds a path to a host, so that requests for the path get the answer 500. The path is from an
 // Ingress that is not imported (see closeOther). If the host already has the same path from another Ingress,
 // nothing is added, but the existing path may answer 500 (see shadow). A path of spec.defaultBackend does not
-// change the existing path. The result closed is true if closeOtherPath added the path, or made the existing path
-// answer 500.
+// change the existing path. The result closed is true if closeOtherPath added the path, now or in an earlier call,
+// or made the existing path answer 500.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host
@@ -130,8 +130,8 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 
 // shadow compares an imported path with the same path of an Ingress that is not imported. The parameter other
 // is the path of that Ingress. If the two paths are protected in different ways, shadow makes the imported path
-// answer 500, and returns true. It changes nothing and returns false if the imported path is known to be at
-// least as old as the other path.
+// answer 500, and returns true. In two cases it changes nothing and returns false: both paths are protected in the
+// same way, or the Ingress of the imported path is known to be at least as old as the other Ingress.
 func shadow(r *report, other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {

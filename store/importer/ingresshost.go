@@ -58,7 +58,7 @@ func (h ingressHosts) certified(name string) bool {
 }
 
 // serves reports whether a host that has paths, or an alias of such a host, covers a hostname (the parameter
-// name). A wildcard such as *.example.com covers the names below example.com.
+// name). A wildcard such as *.example.com covers the names below example.com, and the host "" covers all names.
 func (h ingressHosts) serves(name string) bool {
 	for _, host := range h {
 		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {

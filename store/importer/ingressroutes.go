@@ -119,8 +119,8 @@ func httpsListener(name, host string, secret manifest.Key) map[string]any {
 	return listener
 }
 
-// writeHost writes the HTTPRoutes of a host for HTTP, and also for HTTPS if sections is not empty. The
-// parameter sections has the names of the host's HTTPS listeners, and names has the hostnames for the routes.
+// writeHost writes the HTTPRoutes of a host for HTTP, and also for HTTPS if sections is not empty. The parameter
+// sections has the names of the host's HTTPS listeners. The parameter names has the hostnames for the routes.
 // If the whole host must answer 500 (host.closed is set), writeHost writes only a rule that does this.
 func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	paths := host.locations()

@@ -126,7 +126,7 @@ func guard(l *location) string {
 	return fmt.Sprint(cmp.Or(l.closed, s.closed), s.policy["acl"], s.policy["basicAuth"], s.redirect, s.forceRedirect, s.sslRedirect)
 }
 
-// prefixOf returns a path as the value of a PathPrefix: without a slash at its end.
+// prefixOf returns a path as the value of a PathPrefix: without slashes at its end, or "/" if nothing else is left.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
 // plain sets the route matches of a host without regular expressions. It sets h.closed, so that the whole host
@@ -168,9 +168,9 @@ func overlaps(l *location, all []*location) bool {
 	})
 }
 
-// stringPrefix returns the route matches for a path of type ImplementationSpecific. nginx compares such a path
-// as text: /foo also matches /foobar. If another path of the host continues this path within a segment (see
-// overlaps), stringPrefix sets h.closed, so that the whole host answers 500.
+// stringPrefix returns the route matches for a path that nginx compares as text, such as one of type
+// ImplementationSpecific: /foo also matches /foobar. If another path of the host continues this path within a
+// segment (see overlaps), stringPrefix sets h.closed, so that the whole host answers 500.
 func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	matches := []any{pathMatch("PathPrefix", prefixOf(l.path))}
 	if strings.HasSuffix(l.path, "/") {

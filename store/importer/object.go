@@ -26,9 +26,9 @@ type item struct {
 	left bool
 	// closed is true if the object answers an error to all requests that it matches.
 	closed bool
-	// refusing is true if some rules of the object answer an error, because they fail closed.
+	// refusing is true if at least one rule of the object answers an error, because it fails closed.
 	refusing bool
-	// class is the class that a Gateway had before the import.
+	// class is the class that a Gateway had before the import, "" if the import did not change the class.
 	class string
 }
 

@@ -13,8 +13,8 @@ type Options struct {
 	Accept []string
 	// Replace are the Services (NAMESPACE/NAME) that are replaced by Backends with the given address.
 	Replace map[string]Address
-	// EntryPoints are the ports of Traefik's entry points, by name. Unless they say otherwise, web and http have
-	// the port 80, and websecure and https have the port 443.
+	// EntryPoints are the ports of Traefik's entry points, by name. Unless the map has other ports for them, web
+	// and http have the port 80, and websecure and https have the port 443.
 	EntryPoints map[string]int
 	// IngressClasses are the classes of Ingresses that are imported. If it is empty, the class is nginx.
 	IngressClasses []string
@@ -63,9 +63,9 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// finish does the last steps of every import. It leaves out objects of kinds that gatefold does not serve,
-// replaces Services, and leaves out unused objects. Services are replaced after the policies, because a policy
-// may make a Service fail closed.
+// finish does the last steps of every import. It leaves out objects of kinds that gatefold does not serve, such as
+// policies, then replaces Services, and then leaves out unused objects. Services are replaced after the policies
+// are left out, because this may make a Service fail closed.
 func (o *Objects) finish() {
 	for _, object := range o.objects.all {
 		o.classifier.unservedPolicy(object)

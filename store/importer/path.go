@@ -52,8 +52,8 @@ func lookup(value any, steps []string) (found any, named map[string]any) {
 	}
 }
 
-// remove deletes the field at a path (steps) from value, and reports whether the field existed. It never
-// deletes items of lists, because the indexes of other items would change.
+// remove deletes the field at a path (steps) from value, and reports whether it deleted a field. It never deletes
+// items of lists, because the indexes of other items would change.
 func remove(value any, steps []string) bool {
 	if len(steps) == 0 {
 		return false

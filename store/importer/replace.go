@@ -35,9 +35,9 @@ func replaceServices(r *report, objects *collection, replace map[string]Address)
 	}
 }
 
-// refer changes the references of one object: a reference to the Service namespace/name becomes a reference to
-// the Backend of the same name. If the object is a ReferenceGrant that admits the Service, it then also admits
-// the Backend.
+// refer changes the references of one object, such as a route or policy: a reference to the Service namespace/name
+// becomes a reference to the Backend of the same name. If the object is a ReferenceGrant that admits the Service,
+// it then also admits the Backend.
 func refer(object *item, namespace, name string) {
 	spec := object.spec()
 	switch {

@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Settle makes objects for which validate reports an error fail closed, or leaves the objects out. The function
-// hangs reports whether a problem with the given code may be solved by an object outside of the input. Settle
-// ignores such a problem, unless it is about a refused object or a missing target of a policy. If changed is
-// true, the caller must validate again.
+// Settle handles the errors that validate reports: the objects with errors fail closed, are left out, or lose a
+// reference. The parameter hangs is a function. It reports whether a problem with the given code may be solved by
+// an object outside of the input. Settle ignores such a problem, unless it is about a refused object or a missing
+// target of a policy. If changed is true, the caller must validate again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
 	s := &settling{report: o.report, closing: o.closing}
 	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
@@ -27,7 +27,7 @@ func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bo
 	return changed
 }
 
-// settling changes objects in which validate found problems, so that these objects fail closed (see Settle).
+// settling changes objects in which validate found problems (see Settle).
 type settling struct {
 	*report
 	closing *closing
@@ -96,6 +96,7 @@ func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 // rules that applies decides:
 //   - If the field of p does not refer to a refused object, nothing changes. gatefold answers an error until the
 //     object exists that the field refers to.
+//   - If the object is a policy or GatewayExtension, it is left out, and its targets fail closed.
 //   - If the field is a parentRef of a route, the route loses this parent.
 //   - If the object is closed already, nothing changes.
 //   - In all other cases, the object fails closed, or is left out.

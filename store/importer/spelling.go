@@ -46,10 +46,10 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 // spellingsTold is the message of the verdict about the rule for ambiguous paths.
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
-// spelled returns a path that answers 500 to ambiguous paths, which gateways may normalize differently (such as
-// //). It returns nil if all paths of the host have the same protection, or if the whole host answers 500
-// already. If a path of the host has characters that spellings cannot handle, spelled sets host.closed: the
-// whole host answers 500.
+// spelled returns a location that answers 500 to requests with an ambiguous path. Gateways may normalize such a
+// path, for example one with //, differently. spelled returns nil if all paths of the host have the same
+// protection, or if the whole host answers 500 already. If a path of the host has characters that spellings cannot
+// handle, spelled sets host.closed, so that the whole host answers 500, and returns nil.
 func spelled(r *report, host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string

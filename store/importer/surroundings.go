@@ -138,8 +138,8 @@ func insideBy(service *item) string {
 }
 
 // gatewayOf returns the Gateway in front of which the Service is: the Service leads to the proxies of this
-// Gateway. The labels and owner of the Service name the Gateway. The result is nil if they name no Gateway of
-// the input.
+// Gateway. The labels or owners of the Service name the Gateway. The result is nil if they name no Gateway of the
+// input.
 func gatewayOf(objects *collection, service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)
@@ -171,8 +171,8 @@ func networkPolicy(r *report, policy *item) {
 }
 
 // annotated makes objects fail closed that have an annotation for another controller (see ofController). It
-// checks routes, Gateways, ListenerSets, and the Services that other objects refer to. An object whose
-// annotation is in Options.Accept does not change.
+// checks routes, Gateways, ListenerSets, and the Services that other objects refer to. Annotations in
+// Options.Accept do not count.
 func (s *surroundings) annotated() {
 	referred := referred(s.objects.all)
 	for _, object := range s.objects.all {

@@ -107,8 +107,8 @@ func (c condition) names() []string {
 	return c.hosts
 }
 
-// covers reports whether the condition can apply to requests for a host. A condition without hostnames applies
-// to all.
+// covers reports whether one of the condition's hostnames covers a host (see the function covers). A condition
+// without hostnames covers every host.
 func (c condition) covers(host string) bool {
 	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return covers(pattern, host) })
 }
@@ -218,7 +218,7 @@ func disjoint(a, b []pair) bool {
 	})
 }
 
-// before reports whether the Gateway API prefers the match m to the match o, wherever their rules are. It
+// before reports whether gatefold prefers the match m to the match o, whatever the order of their rules is. It
 // returns false if neither is preferred.
 func (m routeMatch) before(o routeMatch) bool {
 	rank := map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}

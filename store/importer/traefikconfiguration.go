@@ -56,7 +56,8 @@ func (c *configuration) readDocument(in Input) {
 }
 
 // readSection adds the entries of one section. The parameter field is the path of the section, such as
-// http.routers, and value is its content. Content that import does not know blocks the import.
+// http.routers. The parameter value is the content of the section. Content that import does not know blocks the
+// import.
 func (c *configuration) readSection(at place, field string, value any) {
 	kind := partKinds()[field]
 	entries, isMap := value.(map[string]any)

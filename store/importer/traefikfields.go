@@ -93,9 +93,9 @@ func (p *part) respelled(value any, at, was string, known []string) any {
 	return made
 }
 
-// respelledField returns the value of one field with the spelling of Traefik's documentation. If the field is a
-// list of texts, a text with commas becomes a list. The parameter known has what follows the field in the paths
-// of knownFields: "[]" for a list of texts. The parameters at and was are those of respelled.
+// respelledField returns the value of one field with the spelling of Traefik's documentation. If Traefik wants a
+// list of texts, a text becomes a list: its parts between commas. The parameter known has what follows the field
+// in the paths of knownFields: "[]" for a list of texts. The parameters at and was are those of respelled.
 func (p *part) respelledField(value any, at, was string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
@@ -118,9 +118,9 @@ func (p *part) respelledField(value any, at, was string, known []string) any {
 	return p.respelled(value, at, was, cutAll(known, "."))
 }
 
-// nextNames splits each of the paths in known after its first name. The result names has the first names
-// without duplicates. The map below has, for each first name, the rests of its paths, such as "[]" or
-// ".sans[]".
+// nextNames splits each path in the parameter known after its first name. The result names has the first names
+// without duplicates. The result below is a map: for each first name, it has the rests of the paths with this
+// name, such as "[]" or ".sans[]".
 func nextNames(known []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
 	for _, field := range known {

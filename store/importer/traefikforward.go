@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// forwardAuth converts the middleware forwardAuth (the parameter p) into the field extAuth of e.policy, if its
-// address is an endpoint of Authelia or Authentik, which also have an endpoint for Envoy. Traefik calls one path
-// with GET, but Envoy calls a prefix followed by the request's path, with the request's method
+// forwardAuth converts the middleware forwardAuth (the parameter p) into the field extAuth of e.policy. The address
+// in p must be an endpoint of Authelia or Authentik, because these also have an endpoint for Envoy. Traefik calls
+// one path with GET, but Envoy calls a prefix followed by the request's path, with the request's method
 // (docs/guides/sign-in.md). For any other service, or an address that does not begin with http://, routers with
 // this middleware answer 500.
 func (m *middlewareReader) forwardAuth(p *part, e *effect) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// readHeaders adds what the middleware headers (the parameter p) does to e: custom headers, and the options for
+// readHeaders adds to e what the middleware headers (the parameter p) does: custom headers, and the options for
 // security and CORS. If a header cannot be expressed, routers that use the middleware answer 500.
 func (e *effect) readHeaders(p *part) {
 	h, _ := p.get("headers").(map[string]any)

@@ -65,8 +65,8 @@ const maxRefined = 200
 
 // refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more
 // specific match. So if two routers match a request, Envoy may choose the router with the lower priority. For
-// such requests, refined adds an entry of the router with the higher priority, unless a route cannot express
-// that entry. It stops adding as soon as there are maxRefined entries.
+// such requests, refined adds an entry of the router with the higher priority. If a route cannot express that
+// entry, refined adds it only if the router answers 500. It stops adding as soon as there are maxRefined entries.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {

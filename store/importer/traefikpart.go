@@ -108,7 +108,7 @@ func (p *part) unused() {
 	}
 }
 
-// number returns the number in a value that is a number or a text. ok is false for other values.
+// number returns a value that is an integer, or a text with an integer, as a number. ok is false for other values.
 func number(value any) (n int64, ok bool) {
 	switch v := value.(type) {
 	case int64:

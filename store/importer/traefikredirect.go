@@ -53,7 +53,7 @@ func (s site) scheme() string {
 
 // redirectAt returns the redirect that every request to a site (a listener with one host) gets, as the fields
 // of a RequestRedirect. If fields is nil and certain is true, no request is redirected. If certain is false,
-// only some requests may be redirected, or gatefold cannot express the target; then fields is nil.
+// only some requests may be redirected, or gatefold cannot express the redirect; then fields is nil.
 func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	for _, r := range e.redirects {
 		if r.expression == nil {
@@ -141,7 +141,8 @@ type letter func(rune) bool
 const maxShapes = 256
 
 // shapeOf analyses a regular expression for URLs that ends with a group (.*) or (.+). ok is false if the
-// expression is invalid or does not end with such a group, or if joined does not support what comes before.
+// expression is invalid, if it does not end with such a group, if nothing comes before the group, or if joined
+// does not support what comes before.
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -161,7 +162,7 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether the last group of the regular expression may begin after the end of text in a URL. The
+// beyond reports whether the last group of the regular expression may begin in the unknown rest of a URL. The
 // parameter text is the known beginning of the URL. If the result is true, the rest of the URL decides whether the
 // expression matches.
 func (s shape) beyond(text string) bool {

@@ -20,9 +20,10 @@ type router struct {
 	lost bool
 }
 
-// readMatch sets the conditions and the priority of a router from its rule. A condition is wide if it admits
-// more requests than the rule; the router then answers 500. A wide condition that every request would meet is
-// left out. If a condition is left out, or the rule cannot be read, readMatch sets r.lost.
+// readMatch sets the conditions of a router from its rule. It also sets the priority: this is the field priority or,
+// if that is 0 or no integer, the length of the rule. A condition is wide if it admits more requests than the rule;
+// the router then answers 500. A wide condition that every request would meet is left out. If a condition is left
+// out, or the rule cannot be read, readMatch sets r.lost.
 func (r *router) readMatch() {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -98,8 +99,7 @@ func (r *router) guard(s site) string {
 }
 
 // protects reports whether the router protects requests: with a policy, a redirect or TLS, or with a middleware
-// or service that import cannot express. A router that answers 500 for another reason does not count as
-// protecting.
+// or service that import cannot express. It does not matter whether the router answers 500 for another reason.
 func (r *router) protects(points entryPoints) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || points.anyTLS(r)
 }

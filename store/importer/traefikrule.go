@@ -46,8 +46,8 @@ const (
 )
 
 // readRule parses a rule of Traefik, version 2 or 3. It returns at most maxConditions alternative conditions.
-// If a requirement cannot be expressed, its condition is wide. It returns an error if the syntax is invalid, or
-// if there are too many alternatives.
+// If a requirement cannot be expressed, its condition is wide. readRule returns an error if the syntax or a
+// hostname is invalid, or if there are too many alternatives or brackets.
 func readRule(rule string) ([]condition, error) {
 	p := &ruleParser{rest: rule}
 	all, err := p.either(0)
@@ -80,8 +80,8 @@ func (p *ruleParser) take(word string) bool {
 var errManyConditions = fmt.Errorf("it has more than %d alternatives", maxConditions)
 
 // either parses alternatives that are joined by "||", and returns the conditions of all alternatives. The
-// parameter depth counts the brackets around the text. It returns an error if the syntax is invalid or a limit
-// is reached.
+// parameter depth counts the brackets and negations around the text. either returns an error if the syntax or a
+// hostname is invalid, or if a limit is exceeded.
 func (p *ruleParser) either(depth int) ([]condition, error) {
 	all, err := p.both(depth)
 	for err == nil && p.take("||") {
@@ -170,7 +170,7 @@ func (p *ruleParser) matcher() ([]condition, error) {
 }
 
 // quoted parses the next text in backticks or double quotes, and returns the text without the quotes. In double
-// quotes, \" and \\ are escapes. It returns an error if there is no such text.
+// quotes, \" and \\ are escapes. It returns an error if there is no such text, or if the text has another escape.
 func (p *ruleParser) quoted() (string, error) {
 	if p.take("`") {
 		text, rest, ok := strings.Cut(p.rest, "`")
@@ -332,8 +332,8 @@ func headerCondition(args []string, regex bool) condition {
 func found(expression string) string { return ".*(?:" + expression + ").*" }
 
 // queryConditions returns the condition for the arguments of Query(`k`, `v`) in version 3, or Query(`k=v`, …)
-// in version 2. If import cannot express an argument, the condition is wide: it admits more requests, and its
-// router answers 500. The result is nil if no request can meet all arguments.
+// in version 2. If import cannot express an argument, or if two arguments require different values of one
+// parameter, the condition is wide: it admits more requests, and its router answers 500.
 func queryConditions(args []string) []condition {
 	one := func(name, value string) condition {
 		if !headerName.MatchString(name) || value == "" || len(value) > 1000 || strings.ContainsAny(value, "{}") {

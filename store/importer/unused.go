@@ -7,9 +7,10 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// leaveUnused leaves out objects that nothing needs: Services, EndpointSlices, Secrets and ConfigMaps to which
-// no object refers, and Namespaces without objects. The EndpointSlices of a Service in replace (NAMESPACE/NAME)
-// are left out, too, because a Backend replaces the Service.
+// leaveUnused leaves out objects that nothing needs: Services, Secrets and ConfigMaps to which no object refers,
+// the EndpointSlices of such Services, and Namespaces without objects. A Secret that a TrafficPolicy selects by
+// labels stays. The EndpointSlices of a Service in the map replace (by NAMESPACE/NAME) are left out, too, because a
+// Backend replaces the Service.
 func leaveUnused(r *report, objects []*item, replace map[string]Address) {
 	names, used := referred(objects), map[string]bool{}
 	for _, object := range objects {

@@ -2,9 +2,9 @@
 // restart.
 //
 // A journal is one file. Each change is appended and made durable as a whole. If the process or the machine
-// stops at any moment, the file has what was served at some moment, never a mixture. If much of the file is
-// outdated (slack), a new file is written next to the old file, and renamed. Damaged lines are counted and left
-// out. They are reported, and are no error.
+// stops at any moment, the file has what was served at some moment, never a mixture. Appending leaves outdated
+// lines in the file. So when the file has grown much (slack), a new file is written next to the old file, and
+// renamed. Damaged lines are counted and left out. They are reported, and are no error.
 package journal
 
 import (
@@ -48,8 +48,8 @@ const (
 	nameOfNext    = "journal.new"
 )
 
-// slack is 1 MiB. A journal is rewritten if its outdated bytes are more than its other bytes and slack
-// together.
+// slack is how many bytes a journal may grow in addition to doubling. A journal is rewritten when it is longer than
+// slack plus twice the bytes that were not outdated when it was opened or last rewritten.
 const slack = 1 << 20
 
 // Journal is an open journal that this process has locked. Only one goroutine may use it.

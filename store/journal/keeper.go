@@ -79,7 +79,8 @@ func (k *Keeper) Save(changes []store.Saved) {
 // Failing reports whether the last write failed. It is true from the start if the journal could not be opened.
 func (k *Keeper) Failing() bool { return k.failing.Load() }
 
-// Size returns the length of the journal in bytes after the last successful write.
+// Size returns the length of the journal in bytes after the last successful write. Before the first write, it
+// returns the length at the start, or 0 if the journal was not open then.
 func (k *Keeper) Size() int64 { return k.size.Load() }
 
 // Close writes the pending changes, unlocks the folder and stops the Keeper. Then it returns nil, even if the

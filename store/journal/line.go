@@ -17,8 +17,8 @@ import (
 // format is the version of the lines. A journal with another version is not used.
 const format = 1
 
-// maxLine is the maximum length of a line in bytes: the length of the largest document that is read, with every
-// character escaped.
+// maxLine is the maximum length of a line in bytes. It is four times the default of --max-file-bytes, because many
+// characters are escaped in a line. A longer line counts as damaged.
 const maxLine = 64 << 20
 
 // line is the content of one line of a journal. In the file, a line is a checksum, a blank and the JSON of this
@@ -35,7 +35,7 @@ type line struct {
 	Since *time.Time    `json:"since,omitempty"`
 	Text  *string       `json:"text,omitempty"`
 
-	Checked *store.Checked `json:"checked,omitempty"` // nil if an older gatefold wrote the line
+	Checked *store.Checked `json:"checked,omitempty"` // as in store.Saved; nil in lines of an older gatefold
 
 	Commit *int `json:"commit,omitempty"` // number of lines since the previous commit
 }

@@ -56,8 +56,10 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 }
 
 // seemsOwn reports whether the user probably meant an annotation for gatefold. The parameter name is the name
-// of the annotation. The result is true if its prefix is gatefold.io or similar. It is also true if name has no
-// prefix, and gatefold.io/ followed by name is an annotation that the object's kind can have.
+// of the annotation. The result is true in these cases:
+//   - The prefix of name is gatefold.io or similar.
+//   - name has no prefix, and is gatefold or begins with "gatefold." or "gatefold_".
+//   - name has no prefix, and gatefold.io/ followed by name is an annotation that the object's kind can have.
 func (m *mistakes) seemsOwn(name string) bool {
 	prefix, _, prefixed := strings.Cut(strings.ToLower(name), "/")
 	rest, begins := strings.CutPrefix(prefix, "gatefold")

@@ -186,7 +186,7 @@ func (s *self) Parent() celgo.Activation            { return nil }
 // ruleRun runs the CEL rules of one object, and records what violates them.
 type ruleRun struct {
 	*mistakes
-	small  bool  // the cost of the rules is not counted (isSmall)
+	small  bool  // the object is small (isSmall): the cost of rules with a plain program is not counted
 	budget int64 // the cost that the rules may still have, in units of the API server
 }
 

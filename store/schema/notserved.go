@@ -38,7 +38,7 @@ type KindNotServed struct {
 	Of string `json:"of"`
 	// Targets is true if objects of the kind are policies with targetRefs. gatefold serves the targets of such
 	// a policy without the policy. Meaning says for users what it means for traffic that gatefold ignores the
-	// object. It is used if the targets of the object cannot be read, or if the kind has none.
+	// object. A message has Meaning if Targets is false, or if the object has no target that gatefold can read.
 	Targets bool   `json:"targets"`
 	Meaning string `json:"meaning"`
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // integral converts a float64 without a fraction to an int64. It returns false for all other values, and for
-// numbers of 2^53 or more. The conversion is needed because decoders without a schema read every JSON number as
-// a float64.
+// numbers with an absolute value of 2^53 or more. The conversion is needed because decoders without a schema read
+// every JSON number as a float64.
 func integral(v any) (int64, bool) {
 	f, isFloat := v.(float64)
 	if !isFloat || f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
@@ -60,7 +60,8 @@ func (w walk) text(n *node, s string) {
 	}
 }
 
-// scalar reports the mistake if the number or boolean v is not in the enum of the schema n, or is out of range.
+// scalar checks the number or boolean v against the schema n, and reports at most one mistake: v is not in the enum
+// of n, is out of range, or is not a multiple of the number that n requires.
 func (w walk) scalar(n *node, v any) {
 	if n.limits.Enum != nil && !n.allows(v) {
 		w.notAllowed(n, v)

@@ -107,7 +107,8 @@ func (w walk) list(n *node, list []any) {
 	w.duplicates(n, list)
 }
 
-// duplicates reports items that are repeated in a list of type set or map.
+// duplicates reports items that are repeated in a list of type set or map. Of several repetitions of one item, it
+// reports only the first. It does nothing for other lists.
 func (w walk) duplicates(n *node, list []any) {
 	if len(list) < 2 || (n.listType != "set" && n.listType != "map") {
 		return

@@ -9,10 +9,10 @@ import (
 
 // Globs are patterns of file paths with slashes, relative to the root of the folder. Between two slashes, *
 // matches any characters, ? matches one character, and [a-z] matches one character of a range. The part **
-// matches any number of directories, also none.
+// matches any number of directories, also none. At the end of a pattern, it also matches the file in them.
 type Globs []string
 
-// anyParts is the pattern between slashes that matches any number of directories.
+// anyParts is the pattern between slashes that matches any number of parts of a path.
 const anyParts = "**"
 
 // Parse parses patterns that are separated by commas, spaces or line breaks. It returns an error if a pattern

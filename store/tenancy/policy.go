@@ -135,8 +135,8 @@ func (p *Policy) mayOpen(namespace string, port int32) bool {
 }
 
 // Overlaps returns the namespaces that have, by their annotations, a port that belongs to another namespace
-// (CheckSharedPort). The value of such a namespace is the first namespace, by name, that has one of its ports.
-// Only the first definition of each Namespace counts.
+// (CheckSharedPort). The value of such a namespace is the first other namespace, by name, with which it has a port
+// in common. Only the first definition of each Namespace counts.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string

@@ -28,7 +28,7 @@ type Guard struct {
 	Hosts map[string][]netip.Addr
 }
 
-// Endpoints are all ports of a network, or one port of a host.
+// Endpoints are all ports or one port of a network or of a host.
 type Endpoints struct {
 	network netip.Prefix
 	name    string // the name of a host, if the host is not an address
@@ -62,7 +62,8 @@ func ParseEndpoints(text string) (Endpoints, error) {
 	return e, nil
 }
 
-// MarshalText returns a text that ParseEndpoints reads.
+// MarshalText returns a text from which ParseEndpoints reads e again. The Endpoints e must be a result of
+// ParseEndpoints.
 func (e Endpoints) MarshalText() ([]byte, error) {
 	port := strconv.FormatUint(uint64(e.port), 10)
 	switch {

@@ -44,8 +44,8 @@ func (t *TLSTarget) Of(port string) *TLSPolicy {
 	return t.All
 }
 
-// In returns the policy that claims a sectionName of the target (the parameter section), or nil if there is none. If
-// section is "", In returns the policy of the whole object.
+// In returns the policy that got a section of the target (see Contest), or nil if there is none. The parameter
+// section is a sectionName, or "" for the whole object.
 func (t *TLSTarget) In(section string) *TLSPolicy {
 	if section == "" {
 		return t.All

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// chooseKeys decides which prefixes are keys, that is, get a list of their own, and makes the lists of new
-// keys. Afterwards every node is settled: it has its settlement for the items above the node. chooseKeys visits
-// only nodes that an edit made, and all nodes below a node whose own items changed.
+// chooseKeys decides which prefixes are keys, that is, get a list of their own. It makes the lists of new keys and
+// of keys whose list changed. Afterwards every node is settled: it has its settlement for the items above the node.
+// chooseKeys visits only nodes that an edit made, and all nodes below a node whose own items changed.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -53,8 +53,9 @@ func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], 
 	return n, true
 }
 
-// below returns the items above the children of n: the items above n itself (up), and those of n. If they are
-// the same as at the last call, below returns the same pointer.
+// below returns the items above the children of n: the items above n itself (up), and those of n. If these items
+// are the same as when n was settled last, the result is the same pointer as then. If n has no items or no
+// children, the result is up.
 func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 	switch old := n.settlement.below; {
 	case n.children == nil || len(n.items) == 0:
@@ -68,7 +69,7 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 
 // choose returns, for each child of n, whether the child becomes a key, that is, gets a list of its own.
 // Children with many items are examined first; the rules are in the package comment. For each chosen child,
-// choose subtracts the child's items from n.rest and adds 1 to n.keys.
+// choose subtracts the field rest of the child from n.rest, and adds 1 to n.keys.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))
 	if n.rest <= Full || n.below.single {
@@ -118,8 +119,8 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own appends to lists the items that belong to n if n is a key: the items of n, and the items of the nodes below
-// that have no list of their own. Each item belongs to one key only.
+// own appends to lists the items that belong to n if n is a key: the items of n, and those of the nodes below n,
+// except items that belong to a key below n. Each item belongs to one key only.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)

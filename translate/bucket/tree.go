@@ -28,7 +28,8 @@ import "slices"
 const (
 	// Full is the largest number of items in a list that is not divided. Shorter lists are not faster.
 	Full = 64
-	// light is the least number of items that become a key, if the list is at most twice as long as Full.
+	// light is the least number of items for which a key is made if the shorter key, without it, has at most 2·Full
+	// items of its own.
 	light = 8
 )
 
@@ -77,8 +78,8 @@ type node[T, L any] struct {
 }
 
 // settlement has the values of a node that are computed when the keys of its tree are chosen (see chooseKeys).
-// above, below, rest and keys depend on the items above the node, that is, on items with shorter prefixes. most
-// and twinGroups depend only on the items in the node and below.
+// The fields above, below, rest and keys depend on the items above the node, that is, on items with shorter
+// prefixes. The fields most and twinGroups depend only on the items in the node and below.
 type settlement[T any] struct {
 	above      *above[T] // nil until the node is settled
 	below      *above[T] // the items above the children

@@ -13,9 +13,9 @@ import (
 // pick returns one of the values at random.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// AimAt changes a query at random so that match usually accepts it. match may still reject the query if it has
-// a regular expression (for the path, a header or a query parameter) or the prefix Within. If match has hosts,
-// about one call in four leaves query.Host unchanged, and match may reject that host.
+// AimAt changes a query at random so that the given match usually accepts the query. The match may still reject the
+// query if the match has a regular expression (for the path, a header or a query parameter) or the prefix Within. If
+// the match has hosts, about one call in four leaves query.Host unchanged, and the match may reject that host.
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {

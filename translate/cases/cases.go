@@ -82,7 +82,8 @@ type Case struct {
 
 // TLSBackend is a backend that speaks TLS.
 type TLSBackend struct {
-	// Authority is the certificate authority that signed its certificate. Names are the names in the certificate.
+	// Authority is the certificate authority that signed the backend's certificate. Names are the names in that
+	// certificate.
 	Authority string
 	Names     []string
 	// Client is the certificate authority whose client certificates the backend accepts. It is "" if the backend
@@ -90,7 +91,7 @@ type TLSBackend struct {
 	Client string
 }
 
-// Step is the state of the folder after one edit.
+// Step is the state of the folder at the beginning or after one edit, and what must happen to requests then.
 type Step struct {
 	// Prefix is "" for the initial folder, otherwise "edit N/".
 	Prefix   string
@@ -98,8 +99,8 @@ type Step struct {
 	Requests []expect.Request
 }
 
-// Load returns the cases of the archives in a folder, in the order of their names. It returns an error if one
-// cannot be read.
+// Load returns the cases of the archives (*.txtar) in a folder, in the order of their names. It returns an error if
+// an archive cannot be read or is invalid.
 func Load(folder string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 	if err != nil {
@@ -134,7 +135,8 @@ func (c *Case) Differs(line string, of xds.Release) bool {
 // folder names the release by the option needs-envoy instead.
 var needsEnvoy = regexp.MustCompile(`Needs Envoy (\d+\.\d+)\.`)
 
-// read returns the case of an archive. It returns an error if the archive cannot be read, or has no heading.
+// read returns the case of an archive. It returns an error if the archive cannot be read, has no heading, or has an
+// invalid file.
 func read(path string) (*Case, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -146,8 +148,8 @@ func read(path string) (*Case, error) {
 	return newCase(strings.TrimSuffix(filepath.Base(path), ".txtar"), path, archive)
 }
 
-// newCase returns the case of an archive. path is the file of the archive, "" if it has none. It returns an
-// error if a file of the archive is invalid.
+// newCase returns the case of an archive. The parameter path is the path of the archive's own file, "" if there is
+// none. newCase returns an error if one of the files options, tls and requests in the archive is invalid.
 func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
 	c := &Case{Name: name, Heading: strings.TrimSpace(string(archive.Comment)), path: path, archive: archive}
 	if needs := needsEnvoy.FindStringSubmatch(c.Heading); needs != nil {
@@ -171,7 +173,7 @@ func newCase(name, path string, archive *txtar.Archive) (*Case, error) {
 	return c, nil
 }
 
-// readOptions sets the options of the case from its file options. It returns an error if an option is wrong.
+// readOptions sets the options of the case from the file named options. It returns an error if an option is wrong.
 func (c *Case) readOptions() error {
 	text, _ := c.File("options")
 	for line := range strings.Lines(text) {
@@ -221,7 +223,7 @@ func (c *Case) readOptions() error {
 	return nil
 }
 
-// readTLS sets TLS of the case from its file tls. It returns an error if a line is wrong.
+// readTLS sets the field TLS of the case from the file named tls. It returns an error if a line is wrong.
 func (c *Case) readTLS() error {
 	text, _ := c.File("tls")
 	c.TLS = map[string]TLSBackend{}
@@ -252,9 +254,9 @@ func (c *Case) prefixes() []string {
 	}
 }
 
-// step returns the state of the folder after one edit, with its requests. prefix is that of the edit, and
-// before has the files before the edit. An empty file in the archive removes the file. step returns an error if
-// a line of the requests is wrong.
+// step returns a Step with its requests. The parameter prefix is the Prefix of the Step, and the parameter before has
+// the files before it. An empty file in the archive removes the file from the folder. step returns an error if a
+// line of the requests is wrong.
 func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	step := Step{Prefix: prefix, Files: maps.Clone(before)}
 	for _, file := range c.archive.Files {
@@ -274,7 +276,8 @@ func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	return step, nil
 }
 
-// File returns a file of the archive by its full name. ok is false if the archive has no such file.
+// File returns the text of a file of the archive, by the full name of the file, such as "edit 1/requests". If the
+// archive has no such file, ok is false.
 func (c *Case) File(name string) (text string, ok bool) {
 	for _, file := range c.archive.Files {
 		if file.Name == name {
@@ -298,8 +301,8 @@ func (c *Case) Update(name, text string) error {
 	return nil
 }
 
-// Tree returns the folder of the step as a watcher.Tree. Addresses of backends are moved from Network to
-// another network: network is a prefix such as "127.31.".
+// Tree returns the folder of the step as a watcher.Tree. Addresses of backends are moved from the constant Network to
+// another network, which the parameter network names by a prefix such as "127.31.".
 func (s Step) Tree(network string) watcher.Tree {
 	files := map[string][]byte{}
 	for name, text := range s.Files {
@@ -308,8 +311,8 @@ func (s Step) Tree(network string) watcher.Tree {
 	return Tree(files)
 }
 
-// Pool returns an address pool with its addresses moved to another network, as Step.Tree moves addresses. It
-// returns pool if pool is empty.
+// Pool returns an address pool with its addresses moved to another network, as Step.Tree moves addresses. An empty
+// pool is returned unchanged.
 func Pool(pool netip.Prefix, network string) netip.Prefix {
 	moved, err := netip.ParsePrefix(strings.Replace(pool.String(), Network, network, 1))
 	if err != nil {

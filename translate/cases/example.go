@@ -9,15 +9,17 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The addresses in example folders: all are on one machine. The addresses of a case are in Network.
+// exampleGateway and exampleHost are the texts in the files of example folders that have an address of this machine.
+// The function example removes exampleGateway, and moves the address in exampleHost to Network.
 const (
 	exampleGateway = "  addresses:\n  - type: IPAddress\n    value: 127.0.0.1\n"
 	exampleHost    = "host: 127.0.0.1"
 )
 
-// Examples returns the cases of the example folders below root that have a file requests. A folder may also
-// have a file options. The two files have the syntax of cases. Addresses of backends are moved to Network.
-// Addresses of Gateways are removed, so that the tests choose them.
+// Examples returns the cases of the example folders directly below the folder root. Folders without a file named
+// requests are skipped. A folder may also have a file named options. The two files have the syntax of cases.
+// Addresses of backends are moved to Network. Addresses of Gateways are removed, so that the tests choose them.
+// Examples returns an error if a folder cannot be read, or if a case is invalid.
 func Examples(root string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "*", "requests"))
 	if err != nil {

@@ -70,7 +70,8 @@ func decode(table *xds.Resource) (*routev3.RouteConfiguration, error) {
 	return config, nil
 }
 
-// hostsOf returns the virtual hosts of a RouteConfiguration by domain. table is its name.
+// hostsOf returns the virtual hosts of a RouteConfiguration by domain. The parameter table is the name of the
+// RouteConfiguration.
 func hostsOf(table string, view *ir.View) map[string]ir.HostView {
 	hosts := map[string]ir.HostView{}
 	for _, gateway := range view.Gateways {

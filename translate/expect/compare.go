@@ -89,8 +89,8 @@ func sameShares(got map[string]float64, want map[string]int) bool {
 }
 
 // name returns the name of the backend of a cluster. The name is NAMESPACE/NAME if the line names the backend
-// in this form, otherwise NAME alone. If the line expects NAME and several backends have this name, name adds a
-// doubt.
+// in this form, otherwise NAME alone. If the line expects NAME alone, and backends of several namespaces have this
+// name, the method adds a doubt.
 func (c *comparison) name(cluster string) string {
 	namespace, name := splitCluster(cluster)
 	for _, known := range []map[string]int{c.request.Backends, c.request.Mirrors} {
@@ -258,9 +258,9 @@ func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	return 0
 }
 
-// answerHeader returns the values of a header in the answer that the client gets, if the rule alone decides
-// them. known is false otherwise: no rule forwards the request, or the backend, a policy or Envoy may write the
-// header. Then only a running Envoy shows the values.
+// answerHeader returns the values of a header in the answer that the client gets, if the header changes of the rule
+// alone decide them. In all other cases known is false, because only a running Envoy shows the values. For example,
+// no rule forwards the request, or the backend, a policy or Envoy may write the header.
 func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []string, known bool) {
 	if rule == nil || len(got.Backends) == 0 || got.Status != 0 || writtenByEnvoy(name) {
 		return nil, false
@@ -289,7 +289,7 @@ func writtenByEnvoy(name string) bool {
 		strings.HasPrefix(name, "X-Envoy-") || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Grpc-")
 }
 
-// changes reports whether the header changes set, add or remove the named header. mods may be nil.
+// changes reports whether mods sets, adds or removes the header with this name. mods may be nil.
 func changes(mods *ir.HeaderMods, name string) bool {
 	all := mods.OrNone()
 	is := func(other string) bool { return strings.EqualFold(other, name) }

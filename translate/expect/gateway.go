@@ -12,7 +12,7 @@ import (
 // gatewayGroup is the API group of Gateways.
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// maxNamed bounds the Gateways that a hint names.
+// maxNamed is the highest number of Gateways that a hint names.
 const maxNamed = 5
 
 // KnownGateways checks the option GATEWAY, by which a line names its Gateway. The result known has the lines
@@ -47,7 +47,8 @@ func KnownGateways(facts explain.Facts, requests []Request) (known []Request, pr
 }
 
 // gatewayHint returns what to do about a line whose Gateway does not exist. name is the name in the line. The
-// parameter all has the names of the served Gateways; the hint proposes one or several of these.
+// parameter all has the names of the served Gateways. The hint proposes one or several of these, or says that no
+// Gateway is served.
 func gatewayHint(name string, all []string) string {
 	switch near := manifest.Nearest(name, all); {
 	case len(all) == 0:

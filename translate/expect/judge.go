@@ -132,8 +132,8 @@ type comparison struct {
 	result  Result
 	// caveats is true if there is a doubt about the outcome: something else may happen than explain answers.
 	caveats bool
-	// other is true if facts that are not known may let another rule serve the request, and the line may be right
-	// then.
+	// other is true if the request may get another answer, with which the line may be right. Facts that are not
+	// known decide this.
 	other bool
 	rule  *ir.Rule // the rule that matches the request, or nil
 }

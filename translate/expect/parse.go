@@ -69,8 +69,8 @@ func Parse(file string, text []byte) (requests []Request, problems []manifest.Pr
 	return requests, problems
 }
 
-// column returns the column of a word in a line, in characters from 1. If the line does not contain the word,
-// it returns the column of the first character that is not a space.
+// column returns the column of a word in a line, in characters from 1. If the word is "", or the line does not
+// contain it, column returns the column of the first character that is not a space.
 func column(line, word string) int {
 	before, _, found := strings.Cut(line, word)
 	if !found || word == "" {

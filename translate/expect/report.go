@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// maxExplained bounds the failed lines of a Report that get a Reason, a Rule and Near. maxNear bounds
-// LineReport.Near.
+// maxExplained is the highest number of failed lines for which Run sets the fields Reason, ReasonAt, Rule and Near
+// of LineReport. maxNear is the highest number of entries in LineReport.Near.
 const (
 	maxExplained = 100
 	maxNear      = 3
@@ -60,8 +60,8 @@ type LineReport struct {
 }
 
 // Run judges lines as explain answers them, and returns the verdicts as a Report. client is the address of
-// clients for lines that contain none, as in Judge.Client. Only the first maxExplained failed lines get a
-// Reason, a Rule and Near.
+// clients for lines that contain none, as in Judge.Client. Run explains the answer of only the first maxExplained
+// failed lines (see LineReport.explain).
 func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	judge := NewJudge(facts.View, client)
 	report, all := &Report{Lines: []LineReport{}}, map[manifest.Field]bool{}

@@ -99,7 +99,8 @@ func allWords(seen []Seen) string {
 }
 
 // seen compares a line with one answer, and adds differences and doubts to c.result. The result name is the backend
-// that answered, or what came instead: the status of Envoy's own answer, or "closed". It is "" in all other cases.
+// that answered, or a status (see answerer), or "closed" if the connection ended without an answer. It is "" in all
+// other cases.
 func (c *comparison) seen(s Seen) (name string) {
 	r := c.request
 	c.result.Got = seenWords(s)

@@ -12,8 +12,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxBody bounds the option BODY, the length of the request's body. maxBig bounds the option BIG, the length of
-// the header X-Big. Both are in bytes. Envoy accepts 60 KiB of headers unless a policy changes that.
+// maxBody is the highest value of the option BODY, the length of the request's body. maxBig is the highest value of
+// the option BIG, the length of the header X-Big. Both are in bytes. Envoy accepts 60 KiB of headers unless a policy
+// changes that.
 const (
 	maxBody = 16 << 20
 	maxBig  = 64 << 10
@@ -170,8 +171,9 @@ func (r *Request) parseStatus(status int, words []string) error {
 // backendName is the regular expression for a backend in a line, with or without its namespace.
 const backendName = `^([a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*$`
 
-// parseShare adds to r.Backends a backend with its weight: NAME or NAME=WEIGHT. The weight is 1 if the line has
-// none. It returns a mistake if the word is wrong, or if r.Backends already has the backend.
+// parseShare adds to r.Backends a backend with its weight: NAME or NAME=WEIGHT. The weight is 1 if the word has
+// none. NAME may also be the status of an answer by Envoy itself, as in 500=10. parseShare returns a mistake if the
+// word is wrong, or if r.Backends already has NAME.
 func (r *Request) parseShare(word string) error {
 	name, weight, weighted := strings.Cut(word, "=")
 	n := 1

@@ -72,10 +72,12 @@ func (b *requestReporter) otherwise() string {
 	return ""
 }
 
-// notFound sets the report's Reason for a request that no rule matches. It also sets Suggestions. If the host has
-// no rules, these are paths under other hosts that would match the request, or similar hosts. If no rule of the
-// host has the request's path, these are similar paths. If a rule delegated the path, notFound adds that rule to
-// the report.
+// notFound sets the report's Reason for a request that no rule matches. In two cases it also sets Suggestions:
+//
+//   - If the host has no rules, they are paths under other hosts that would match the request, or similar hosts.
+//   - If no rule of the host has the request's path, they are similar paths (see noPath).
+//
+// If a rule of the host delegated the path, notFound adds that rule to the report.
 func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -108,9 +110,9 @@ func whatDiffers(considered []Miss) string {
 	return "its headers, query or method do not"
 }
 
-// noPath sets the report's Reason for a host of which no rule has the request's path. If a rule delegated the
-// path, it adds that rule to the report. It suggests similar paths of the host, and then the texts in the
-// parameter elsewhere, at most maxSuggestions in all.
+// noPath sets the report's Reason if no rule of the host has the request's path. If a rule delegated the path, noPath
+// adds that rule to the report. It suggests similar paths of the host, and then the texts in the parameter
+// elsewhere, at most maxSuggestions in all.
 func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	everyRule := func(*ir.Rule) bool { return true }
 	b.report.Reason = fmt.Sprintf("no rule of the host %s has the path %s", host.Domain, b.answer.Path)

@@ -10,7 +10,7 @@ import (
 )
 
 // Outcome is what happens to a request. Either Envoy answers it with Status (and Location, for a redirect), or
-// Envoy forwards it to one of Backends.
+// Envoy forwards it to one of Backends. If none of the Backends can answer, Envoy answers, and both fields are set.
 type Outcome struct {
 	// Status is the HTTP status of Envoy's answer, 0 if a backend answers.
 	Status   uint32
@@ -58,7 +58,8 @@ type Backend struct {
 	// Percent is the share of requests that this backend gets.
 	Percent float64
 	// Headers are the request's headers after all changes by the rule, the backend reference and Envoy.
-	// ClientAddress, NewRequestID, AccessToken and ServiceAnswer replace values that are not known.
+	// ClientAddress, NewRequestID, AccessToken and ServiceAnswer replace values that are not known. The
+	// field Headers is nil if Status is not 0.
 	Headers http.Header
 }
 
@@ -114,7 +115,7 @@ func (o *Outcome) unserved() {
 }
 
 // backends returns the backends of a rule with a weight above 0, and their shares. It returns nil if the rule
-// does not forward, or if no backend reference with a weight is resolved.
+// does not forward, or if no backend reference with a weight above 0 is resolved.
 func backends(rule *ir.Rule, r *request) []Backend {
 	var total, live uint64
 	action := &rule.Action

@@ -199,18 +199,20 @@ func (q Query) host(port *ir.PortView) *ir.HostView {
 	return hostIn(port, chain, q.Host)
 }
 
-// misdirected reports whether Envoy answers 421 to the query: its host belongs to a TLS listener, but its
-// server name (SNI) selects the filter chain of another listener.
+// misdirected reports whether Envoy answers 421 to a query for which the method host returns nil. Envoy does this
+// if the server name (SNI) selects the filter chain of one listener, and the query's host belongs to another one
+// (see otherListener).
 func (q Query) misdirected(port *ir.Port) bool {
 	chain, _ := chainOf(port, q.SNI)
 	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
 	return is
 }
 
-// otherListener reports whether Envoy answers 421 to requests for a hostname over connections of a filter
-// chain, because the hostname belongs to another listener. chain is the name of the filter chain. On a port
-// with many TLS names (ir.Port.ManyTLSNames), Envoy also answers 421 for the hostname "*".
-// listen.TLSNames.Misdirected returns these hostnames.
+// otherListener reports whether a filter chain answers 421 for a hostname, because the hostname belongs to another
+// listener. The parameter chain is the name of the filter chain. On a port with many TLS names
+// (ir.Port.ManyTLSNames), the result is true only for hostnames that chain covers, and for "*", which then stands
+// for all other hosts. It is false if hostname and chain are equal. listen.TLSNames.Misdirected returns the
+// hostnames for which the result is true.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false

@@ -17,8 +17,9 @@ func policyAuthWords(extras *ir.Extras) string {
 	return authWords(extras.ExtAuth)
 }
 
-// authWords returns, as text, which authorization service Envoy calls, what Envoy sends to it, and what Envoy
-// copies from its answer. It returns "" if auth is nil.
+// authWords returns, as text, which authorization service Envoy calls, for which share of the requests, and what
+// happens if the service does not answer. For an HTTP service, the text also has the result of httpAuthWords.
+// authWords returns "" if auth is nil.
 func authWords(auth *ir.ExtAuth) string {
 	if auth == nil {
 		return ""
@@ -59,8 +60,8 @@ func httpAuthWords(auth *ir.AuthService) []string {
 
 // authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
 // pass. It has a status if Envoy itself rejects the request. Otherwise its field unless says when the request is
-// rejected. For an HTTP service that may be called, authGate also sets r.answered to the headers that the service
-// sets for the backend.
+// rejected. For an HTTP service, authGate also sets r.answered to the headers that the service sets for the
+// backend, unless Envoy rejects the path (see climbs).
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {
@@ -127,8 +128,8 @@ func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	return body.Max
 }
 
-// replaceIdentity removes the request headers that an HTTP authorization service sets. If Envoy calls the
-// service, it then sets these headers to unknownAnswer, the placeholder for values of the service's answer.
+// replaceIdentity removes the request headers that an HTTP authorization service sets. If Envoy calls the service,
+// replaceIdentity then sets these headers to unknownAnswer, the placeholder for values of the service's answer.
 func replaceIdentity(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.ExtAuth
 	if auth == nil || auth.Extension.Auth.HTTP == nil {

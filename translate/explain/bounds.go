@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that would answer the request if the namespace of one of its routes (the field route)
+// narrowed is a rule that would, or may, answer the request if the namespace of one of its routes (the field route)
 // could serve the request's host. An annotation of that namespace (tenancy.AnnotationHosts) allows only other
 // hosts.
 type narrowed struct {
@@ -24,7 +24,8 @@ type narrowed struct {
 
 // bounded adds to NotAccepted the routes that may not serve the request's host because of their namespace, if
 // they, or routes that they delegate to, might otherwise answer the request. It skips routes with hostnames,
-// because a problem already reports these routes. NotAccepted gets at most maxNotAccepted entries.
+// because a problem already reports these routes, and routes without an outline. NotAccepted gets at most
+// maxNotAccepted entries.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
@@ -92,10 +93,10 @@ func domainOf(l ir.Listener) string {
 	return l.Hostname
 }
 
-// outOfBounds returns the first route of a rule whose namespace may not serve a hostname. The parameter name is
-// the hostname. The routes of a rule are those from the root route down to the rule's own route. The parameter
-// bounds is View.Bounds: the hosts that a namespace may serve. The result ok is false if the namespaces of all
-// these routes may serve the hostname.
+// outOfBounds looks at the routes of a rule, from the root route down to the rule's own route. It returns the first
+// route that is in a namespace which may not serve the hostname (the parameter name). The parameter bounds is
+// View.Bounds: the hosts that a namespace may serve. The result ok is false if the namespaces of all these routes
+// may serve the hostname.
 func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narrowed, ok bool) {
 	for _, hop := range append(slices.Clip(rule.Chain), ir.Hop{Route: rule.Source.Key}) {
 		hosts, is := bounds[hop.Route.Namespace]

@@ -90,9 +90,9 @@ func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	})
 }
 
-// outcome sets the report's Outcome. If Envoy answers the request without a backend, and not by a redirect of
-// the rule, it also sets Reason. It sets ReasonAt if the policy field that decides is known, and Suggestions if
-// no listener or no rule accepts the request.
+// outcome sets the report's Outcome. It also sets Reason, unless the Outcome is Forwarded or Redirected. It sets
+// ReasonAt if a policy decides the answer, and the field of the policy is known. If no listener or no rule accepts
+// the request, it may also set Suggestions and Delegation.
 func (b *requestReporter) outcome() {
 	rule := b.answer.Rule
 	switch {

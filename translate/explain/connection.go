@@ -11,8 +11,8 @@ import (
 
 // ConnectionAnswer is what happens to a connection or datagram.
 type ConnectionAnswer struct {
-	// Port is the Gateway's port that the connection reaches. It is nil if no Gateway listens on the query's port,
-	// or if several Gateways do. If there are several, Candidates are their names.
+	// Port is the Gateway's port that the connection reaches. It is nil if no Gateway listens on the query's port.
+	// It is also nil if several Gateways may get the connection (see Connection). Candidates are then their names.
 	Port       *ir.Port
 	Candidates []string
 	// Stream is the ir.Stream of Port that accepts the connection. It is nil if none accepts it (see streamOf).

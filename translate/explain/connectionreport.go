@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// explainConnection reports what happens to a connection. It returns an error if several Gateways listen on the
-// query's port.
+// explainConnection reports what happens to a connection. It returns an error if several Gateways may get the
+// connection (see ConnectionAnswer.Candidates).
 func explainConnection(f Facts, q Query) (*Report, error) {
 	a := Connection(f.View, q)
 	if len(a.Candidates) > 0 {
@@ -30,8 +30,9 @@ func explainConnection(f Facts, q Query) (*Report, error) {
 	return b.report, nil
 }
 
-// policies adds to the report the policies of the connection's Gateway, listener and route. Without a route it
-// adds none. It returns the policyReporter, so that the caller can call its method place after Report.locate.
+// policies adds to the report the policies of the connection's Gateway, listener, route and backends. Without a
+// route it adds none. It returns the policyReporter, so that the caller can call the policyReporter's method place
+// after Report.locate.
 func (b *connectionReporter) policies() *policyReporter {
 	policies := newPolicyReporter(&requestReporter{reporter: b.reporter})
 	if b.report.Route == nil {
@@ -113,8 +114,9 @@ func (b *connectionReporter) share(share Share) BackendReport {
 	return out
 }
 
-// outcome sets the report's Outcome. If the connection is not served, it also sets Reason, and Suggestions if
-// no listener accepts the connection. If the connection is forwarded, it sets Caveats.
+// outcome sets the report's Outcome. If the connection is forwarded, it also sets Caveats. Otherwise it also sets
+// Reason. It sets ReasonAt if a policy closes the connection and the field of the policy is known, and Suggestions
+// if no listener accepts the connection.
 func (b *connectionReporter) outcome() {
 	stream, gateway := b.answer.Stream, "some Gateway"
 	if b.answer.Port != nil {
@@ -157,9 +159,9 @@ func (b *connectionReporter) whyClosed(stream *ir.Stream) string {
 	return cmp.Or(messages, "all of its weights are 0")
 }
 
-// problems adds to the report the problems of the objects that lead to the answer. If no backend gets the
-// connection, it also adds the problems of Gateways, of routes of the connection's kind, and of files. It adds
-// at most maxProblems, and counts the others in MoreProblems.
+// problems adds to the report the problems of the objects that lead to the answer, and of the routes in
+// NearMisses. If no backend gets the connection, it also adds the problems of Gateways, of routes of the
+// connection's kind, and of files. It adds at most maxProblems, and counts the others in MoreProblems.
 func (b *connectionReporter) problems() {
 	part := map[manifest.Key]bool{}
 	if b.report.Listener != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// filterWords returns, as text, what one kind of setting does in a route's rule: a filter such as
-// RequestHeaderModifier, ir.PartTimeouts or ir.PartRetry. It returns "" for any other kind, such as a field of
-// policies.
+// filterWords returns, as text, what a setting of a route's rule does. The parameter kind says which setting: a
+// filter (such as "RequestHeaderModifier"), ir.PartExternalAuth, ir.PartTimeouts or ir.PartRetry. filterWords
+// returns "" for any other kind, such as a field of policies.
 func filterWords(kind string, a *ir.Action) string {
 	switch kind {
 	case string(gwv1.HTTPRouteFilterRequestHeaderModifier):
@@ -123,13 +123,13 @@ func corsWords(cors *ir.CORS) string {
 	return "allowed origins: " + strings.Join(origins, ", ")
 }
 
-// namedTimeout is a timeout with its name. time is nil if it is not set, and 0 means no limit.
+// namedTimeout is a timeout with its name. The field time is nil if the timeout is not set, and 0 means no limit.
 type namedTimeout struct {
 	name string
 	time *time.Duration
 }
 
-// timeoutWords returns the timeouts that are set as text, "" if none is set.
+// timeoutWords returns, as text, the timeouts that are set. It returns "" if none is set.
 func timeoutWords(limits ...namedTimeout) string {
 	var words []string
 	for _, limit := range limits {
@@ -182,8 +182,8 @@ func location(redirect *ir.Redirect, r *request) string {
 }
 
 // host returns the request's host for the Location header of a redirect. The parameter scheme is the scheme of
-// the Location. host leaves out the port if newPort is true, because the redirect then writes a port itself. If
-// the redirect changes the scheme, host also leaves out the default port of the request's scheme.
+// the Location. The result has no port if newPort is true, because the redirect then has a port of its own. If the
+// redirect changes the scheme, the result does not have the default port of the request's scheme either.
 func (r *request) host(scheme string, newPort bool) string {
 	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
 	i := portStart(host)

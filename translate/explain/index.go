@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxAncestors bounds the prefixes of a path that candidates looks up. For a path with more prefixes,
-// candidates returns all rules.
+// maxAncestors bounds the prefixes of a path that the method candidates looks up. For a path with more prefixes,
+// this method returns all rules.
 const maxAncestors = 100
 
 // Index answers many queries about one View faster than the function Request: it looks up rules by their path,

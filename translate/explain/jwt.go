@@ -10,8 +10,8 @@ import (
 
 // No text of this file contains a token or a part of a token.
 
-// jwtAuthWords returns, as text, of which providers jwtAuth of the policies requires or checks a token. It returns
-// TurnedOff if a policy turns jwtAuth off.
+// jwtAuthWords returns, as text, the providers of jwtAuth of the policies, and whether a token of one of them is
+// required or only checked. It returns TurnedOff if a policy turns jwtAuth off.
 func jwtAuthWords(extras *ir.Extras) string {
 	if extras.JWTAuth == nil {
 		return TurnedOff
@@ -72,9 +72,10 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
 }
 
-// provider returns the first provider that accepts the tokens of a request, or may accept them. last is the
-// token that verified returns for this provider. fault is nil if the provider certainly accepts. If no provider
-// accepts, accepts and last are nil, and fault is the fault that Envoy reports:
+// provider returns the first provider that accepts the tokens of a request, or may accept them (the result
+// accepts). last is the token that the method verified returns for this provider. fault is nil if the provider
+// certainly accepts the tokens. If there is no such provider, the results accepts and last are nil, and fault is
+// the fault that Envoy reports:
 //
 //   - the last fault that is neither missing nor foreign
 //   - without such a fault, the first foreign fault
@@ -97,7 +98,7 @@ func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token
 }
 
 // verified checks the tokens that a request has for a provider, from the last to the first, as Envoy does.
-// Envoy rejects the request if any of them is invalid. fault is why the provider does not accept the tokens,
+// The provider accepts them only if all of them are valid. fault is why the provider does not accept the tokens,
 // nil if it accepts them. If only Envoy can verify a token, fault has unknown set. last is the token that is
 // checked last, nil if the provider certainly does not accept the tokens.
 func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {

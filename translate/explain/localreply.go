@@ -85,10 +85,10 @@ func (m *connectionManager) managed() *localReply {
 	return nil
 }
 
-// readDatagramTarget handles a request with the header upgrade: connect-udp (RFC 9298). It replaces the
-// request's host by the host in the path, as Envoy does with or without a Connection header. It returns false
-// if the path is not /.well-known/masque/udp/HOST/PORT/. For every request without the header it does nothing
-// and returns true.
+// readDatagramTarget handles a request with the header upgrade: connect-udp (RFC 9298). It replaces the request's
+// host by HOST:PORT from the path /.well-known/masque/udp/HOST/PORT/. Envoy does this even if the request has no
+// Connection header. readDatagramTarget returns false if the path does not have this form, or if HOST has an
+// invalid escape. For a request without the upgrade header it does nothing and returns true.
 func (m *connectionManager) readDatagramTarget() bool {
 	r := m.request
 	if !strings.EqualFold(r.headers.first("upgrade"), "connect-udp") {

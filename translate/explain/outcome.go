@@ -10,16 +10,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// outcome returns what Envoy does with a request whose first matching rule is rule. A nil rule means that no
-// rule matches.
+// outcome returns what Envoy does with a request if the parameter rule is the first rule that matches the request.
+// A nil rule means that no rule matches.
 func outcome(rule *ir.Rule, r *request) Outcome {
 	result := decided(rule, r)
 	result.GRPC = r.asksByGRPC() && !result.http && (result.reply || result.Status >= http.StatusMultipleChoices)
 	return result
 }
 
-// decided returns what Envoy does with a request whose first matching rule is rule, as the function outcome
-// does, but does not set GRPC.
+// decided returns the same Outcome as the function outcome, but does not set its field GRPC.
 func decided(rule *ir.Rule, r *request) Outcome {
 	if rule == nil {
 		return Outcome{Status: http.StatusNotFound}

@@ -53,8 +53,9 @@ func (s policyTarget) words(section string) string {
 	return fmt.Sprintf("%s, %s %s", s.object, s.noun, section)
 }
 
-// add adds the policies for the request, in force or not: from the Gateway down to the rule, then others of the
-// rule, then those of backends and external services. It does nothing if no rule matches the request.
+// add adds the policies for the request, in force or not. First are the TrafficPolicies that target the Gateway,
+// the listener and the routes, from the Gateway down. Other TrafficPolicies that attach to the rule follow, and
+// then the policies that addOthers adds. add does nothing if no rule matches the request.
 func (b *policyReporter) add() {
 	if b.answer.Rule == nil {
 		return
@@ -259,8 +260,8 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 
 // merged sets State, Fields, Overridden and By of out, the report of the policy p, which can be used. Fields
 // gets the fields of p that are in force, and Overridden gets the others. A setting of the rule itself
-// overrides the same field of every policy. By gets the rule's route for such a setting, and the other policies
-// that set a field of p.
+// overrides the same field of every policy. By gets the rule's route for such a setting. For any other field of p,
+// By gets the other policies from which the rule has the field.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {

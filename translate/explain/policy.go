@@ -34,8 +34,9 @@ func (g gate) outcome(unless []string) Outcome {
 	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
 }
 
-// corsGate answers a CORS preflight request with 200. The gate is empty for other requests. It is also empty if
-// the rule has no resolved backend reference with a weight above 0.
+// corsGate answers a CORS preflight request with 200, if the rule has CORS settings and these let Envoy answer the
+// request's origin itself (see preflight). The gate is empty for all other requests. It is also empty if the rule
+// has no resolved backend reference with a weight above 0.
 func corsGate(rule *ir.Rule, r *request) gate {
 	cors := rule.Action.CORSInForce()
 	if cors == nil || !preflight(cors, r) || len(backends(rule, r)) == 0 {
@@ -169,7 +170,7 @@ func forgedWords(r *request) string {
 	return fmt.Sprintf("it comes from %q, which is neither its own host %q nor an additional origin", source, r.query.Host)
 }
 
-// matchesAny reports whether a text that is not "" meets one of the matches.
+// matchesAny reports whether a text meets one of the matches. It returns false for the text "".
 func matchesAny(list []ir.StringMatch, text string) bool {
 	return text != "" && slices.ContainsFunc(list, func(m ir.StringMatch) bool { return matchesText(m, text) })
 }

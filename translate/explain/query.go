@@ -73,8 +73,9 @@ func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tl
 
 // NewQuery parses a request as curl does: a method, an absolute URL, and headers as "name: value". A Host
 // header replaces the URL's host, but not its port, and not the server name in the TLS handshake. The path is
-// kept as written. The schemes ws and wss mean a WebSocket over http and https. It returns an error if the
-// query is invalid or too large.
+// kept as written. The schemes ws and wss mean a WebSocket over http and https. The schemes tcp, tls and udp mean a
+// connection: method must then be "", and there must be no headers. NewQuery returns an error if the query is
+// invalid or too large.
 func NewQuery(method, address string, headers []string) (Query, error) {
 	if err := checkSize(method, address, headers); err != nil {
 		return Query{}, err
@@ -119,7 +120,7 @@ func (q *Query) SetFrom(address string) error {
 	return nil
 }
 
-// checkSize returns an error if a query is larger than maxQueryBytes or maxQueryHeaders.
+// checkSize returns an error if a query has more than maxQueryBytes bytes or maxQueryHeaders headers.
 func checkSize(method, address string, headers []string) error {
 	size := len(method) + len(address)
 	for _, header := range headers {
@@ -201,7 +202,7 @@ func portOf(u *url.URL) (uint32, error) {
 }
 
 // addHeader adds a header such as "name: value" to the query, or sets Host. It returns an error if the text has
-// another form, or if the value has a line break.
+// another form, or if the value has a line break or a NUL.
 func (q *Query) addHeader(header string) error {
 	name, value, found := strings.Cut(header, ":")
 	value = strings.Trim(value, " \t")

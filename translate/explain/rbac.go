@@ -202,8 +202,8 @@ func (r *request) attributes() (cel.PartialActivation, error) {
 // is unknown to CEL.
 type headerMap struct{ traits.Mapper }
 
-// Find returns the value of a header, and false if the request does not have it. The value is an unknown value
-// if it is a placeholder.
+// Find returns the value of a header, and false if the request does not have the header. A value that contains a
+// placeholder is returned as an unknown value of CEL.
 func (h headerMap) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {

@@ -48,7 +48,8 @@ func asked(rule *ir.Rule, q Query) (texts []string) {
 	return texts
 }
 
-// credentials returns the texts of asked for the rule that answers and for the rules that nearly matched.
+// credentials returns the results of the function asked: for the rule that answers, and for the rules in Considered
+// and Behind.
 func (a *Answer) credentials(q Query) (texts []string) {
 	texts = asked(a.Rule, q)
 	for _, miss := range a.Considered {
@@ -137,9 +138,9 @@ func hiding(texts []string) func(string) string {
 // shortCredential is the number of bytes below which a credential may also be a part of a word.
 const shortCredential = 8
 
-// hidingInSentences returns a function that replaces each of the texts by redacted in a sentence of the report. A
-// short text is only replaced between quotation marks, so that words remain readable. Between quotation marks, a
-// text may be escaped.
+// hidingInSentences returns a function that replaces each of the texts, where they occur in a sentence of the
+// report, by the constant redacted. A text shorter than shortCredential is only replaced between quotation marks,
+// so that words remain readable. Between quotation marks, the function also finds a text that is escaped.
 func hidingInSentences(texts []string) func(string) string {
 	var long, all []string
 	for _, one := range texts {

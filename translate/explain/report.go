@@ -67,7 +67,7 @@ const (
 	Redirected OutcomeKind = "redirect"    // the client gets another URL
 	Responded  OutcomeKind = "respond"     // a rule, a policy or a cluster without endpoints makes Envoy answer
 	NotFound   OutcomeKind = "not-found"   // no rule matches: 404
-	Rejected   OutcomeKind = "rejected"    // Envoy answers before it looks for a route
+	Rejected   OutcomeKind = "rejected"    // Envoy itself rejects the request, before any policy or action
 	NoListener OutcomeKind = "no-listener" // no listener accepts the request or the connection
 	Closed     OutcomeKind = "closed"      // Envoy closes the connection or drops the datagram
 )

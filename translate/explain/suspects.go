@@ -105,8 +105,8 @@ type suspects struct {
 	rules map[ruleAt]bool       // rules that lead to the answer
 	near  map[ruleAt]bool       // rules that do not match, but whose path does
 	*overlaps
-	// least is the smallest fit with which a rule may have precedence over the rule that answers (see
-	// overlaps.fit).
+	// least is the smallest fit (see overlaps.fit) with which a rule may have precedence over the rule that answers.
+	// It is 1, so that every fit counts, unless the rule that answers has a path prefix and no Respond.
 	least int
 	// unheard is true if no listener accepts the request. Only Gateways and invalid files can be the cause.
 	unheard bool
@@ -241,9 +241,9 @@ func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// rankRoute returns the rank of a problem of a route, and the fit of its rule (see rank). If the route leads to
-// the answer by another of its rules, the problem has no effect on the answer, unless its rule might have
-// matched the request.
+// rankRoute returns the rank of a problem of a route, and the fit of the problem's rule (see rank). If the route
+// leads to the answer by another of its rules, the problem is only counted (ofTheHost), unless the problem's rule
+// might have matched the request.
 func (s *suspects) rankRoute(p *manifest.Problem) (rank, fit int) {
 	index, match := ruleField(p.Field)
 	at := ruleAt{p.Object, index}

@@ -306,8 +306,9 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 	return manifest.Field{Object: key, Path: fmt.Sprintf("spec.rules[%d].matches[%d]", rule, match)}
 }
 
-// leadsTo returns, as text, what a rule does with requests: its backends with their weights, a redirect, or a
-// status. The text for a backend reference that is not resolved is that of ir.Path.UnresolvedWords.
+// leadsTo returns, as text, what a rule does with requests: its backends (with their weights, if there are
+// several), a redirect, or a status. ir.Path.UnresolvedWords has the text for a backend reference that is not
+// resolved, and for a rule that is closed (see fails).
 func leadsTo(rule *ir.Rule) string {
 	a, unresolved := &rule.Action, rule.Match.Path.UnresolvedWords()
 	switch {

@@ -58,10 +58,10 @@ func (t *treeMaker) refuse(at binding, node *TreeNode) {
 	t.bindings[at] = append(t.bindings[at], node)
 }
 
-// refusedObject stores a node for a Gateway or ListenerSet (key) whose condition Accepted is false. It stores
-// no node if the reason is ListenersNotValid, because the listeners have nodes of their own. The parameter
-// above is the object under which the tree shows the node: the Gateway itself, or the Gateway of the
-// ListenerSet if it is known.
+// refusedObject stores a node for a Gateway or ListenerSet (the parameter key) if its condition Accepted is false.
+// It stores no node if the reason is ListenersNotValid, because the listeners have nodes of their own. The
+// parameter above is the object under which the tree shows the node: for a Gateway, the Gateway itself; for a
+// ListenerSet, its Gateway if this is known, and otherwise the ListenerSet itself.
 func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {

@@ -110,8 +110,8 @@ func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }
 
-// hosts returns the nodes below a port with the most specific domain that covers the filter's host. It returns
-// all nodes if the filter has no host.
+// hosts returns those of the nodes below a port that have the most specific domain that covers the filter's host.
+// It returns no nodes if no domain covers the host, and all nodes if the filter has no host.
 func (f TreeFilter) hosts(nodes []*TreeNode) []*TreeNode {
 	if f.Host == "" {
 		return nodes

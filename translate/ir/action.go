@@ -35,8 +35,8 @@ type Action struct {
 	Extras *Extras
 
 	// Parts name the fields that the action was read from, except for its backends. There is one Part for each
-	// filter, for each field of a policy, for timeouts and for retry. A function that merges actions must merge
-	// Parts, too.
+	// filter, for each field of a policy, for timeouts and for retry. If the action fails closed, there may be Parts
+	// of the kind PartClosed instead. A function that merges actions must merge Parts, too.
 	Parts []Part
 }
 
@@ -156,7 +156,7 @@ type Backend struct {
 	Weight          uint32
 	RequestHeaders  *HeaderMods
 	ResponseHeaders *HeaderMods
-	// Rewrite changes the host for this backend only. nil means no change.
+	// Rewrite changes the host for this backend only. nil means that the backend has no host of its own.
 	Rewrite *Rewrite
 	// DNSName is the Host that autoHostRewrite sends to this backend. It is used only if another backend of the rule
 	// has a Rewrite. "" keeps the client's Host.

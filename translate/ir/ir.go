@@ -22,7 +22,8 @@ type Port struct {
 	Port      uint32
 	// UDP is true for a UDP port. The TCP port of the same number is another Port.
 	UDP bool
-	// Exclusive makes Envoy's bind fail if another process uses the port. Otherwise the processes share the port.
+	// Exclusive makes Envoy's bind fail if another process uses the port. If Exclusive is false, Envoy can share
+	// the port with the other process. A UDP port ignores Exclusive.
 	Exclusive bool
 	Settings
 	// Chains are the HTTP filter chains: one without TLS, or one for each hostname of the handshake (SNI). Chains is
@@ -64,7 +65,7 @@ const (
 // Chain is one filter chain of a port. It has its own RouteConfiguration.
 type Chain struct {
 	// Name is "" without TLS. With TLS it is the hostname: "shop.example.com", "*.example.com", or "*" for any
-	// other name and for no name. No Stream of the port has the same name.
+	// other name and for no name. No Stream of the port has the same hostname (Stream.Chain).
 	Name string
 	// RouteConfig is the name of the chain's RouteConfiguration.
 	RouteConfig string
@@ -111,9 +112,9 @@ type Rule struct {
 	Match Match
 	// Weight is the weight of EP-11466. It is 0 unless weighted precedence is on.
 	Weight int32
-	// Guard is true for the rule that gets the requests of a delegating match that no child route matches. It
-	// answers 500, or it sends them to the Services of the delegating rule. Among rules of equal match it comes
-	// last (docs/design/routes.md).
+	// Guard is true for the rule that gets the requests of a delegating match that no child route matches. Such a
+	// rule answers 500, or sends the requests to the backends of the delegating rule. Among rules of equal match it
+	// comes last (docs/design/routes.md).
 	Guard bool
 	// Root is the route that is attached to the Gateway. Source is the route with the rule. They are equal unless
 	// the rule was delegated. Rules of one route share them.
@@ -121,8 +122,9 @@ type Rule struct {
 	// Chain are the delegating rules above the rule, from the root to the parent of Source.
 	Chain []Hop
 	// Blocks are set only if weights order only siblings (see route.Compare). There is one block for each
-	// delegating match above the rule, the outermost first. A block is a Rule, but only its position in the order
-	// counts: all rules below the delegating match stay together at this position.
+	// delegating match above the rule, the outermost first. A guard also has the block of its own match. A block is a
+	// Rule, but only its position in the order counts: all rules below the delegating match, and its guard, stay
+	// together at this position.
 	Blocks []*Rule
 	// Position has the index of the rule and the index of the match in Source. A rule with SignIn has a constant
 	// instead of the index of a match. Ref is the index of the backendRef that leads to Source, in the last rule
@@ -142,7 +144,8 @@ type Rule struct {
 	Rejected *Rejection
 }
 
-// Rejection is why Envoys rejected a rule or a virtual host.
+// Rejection is why Envoys rejected a rule, a virtual host or the JWT providers of a GatewayExtension, or why they are
+// too old for a rule or a virtual host.
 type Rejection struct {
 	// Match is true if Envoys reject the rule or host even when it answers 500. The rule or host is then left out.
 	Match bool

@@ -7,8 +7,8 @@ type IssuerAnswer struct {
 	// The endpoints are https URIs from the last usable discovery document. Authorization and Token are "" if
 	// there was no such document. EndSession and JWKS may be "" in any case.
 	Authorization, Token, EndSession, JWKS string
-	// Fault says why there is no usable document. Hint says what to do. Fault and Hint are "" if there is a
-	// document, or if nothing is known yet.
+	// Fault says why there is no usable document. Hint says what to do, if that is known. Fault and Hint are "" if
+	// there is a document, or if nothing is known yet.
 	Fault, Hint string
 }
 

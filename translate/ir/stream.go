@@ -65,8 +65,8 @@ type StreamRoute struct {
 	// Backends get connections by weight. If a backend has no cluster, or its cluster has no endpoint, its share
 	// of connections is closed and its share of datagrams is dropped.
 	Backends []Backend
-	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends. It is "" if no backend is
-	// resolved, and for other kinds of routes.
+	// Cluster is the only cluster of a UDPRoute, with the endpoints of all Backends. It is "" if no backend can get
+	// datagrams (see Live), and for other kinds of routes.
 	Cluster string
 	// Access says which clients the policies of the route admit. It is nil if they have no acl.
 	Access *Access

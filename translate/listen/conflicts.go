@@ -88,8 +88,8 @@ func resolveWithin(own []*Listener) {
 }
 
 // worse returns the conflict to report if a listener has the two conflicts a and b. A conflict of protocols is
-// more important than one of hostnames or names. If both are conflicts of protocols, worse returns b. If one of
-// the two is no conflict (Good), worse returns the other one.
+// more important than one of hostnames or names. If both are conflicts of protocols, worse returns b. If both are
+// of hostnames or names, it returns a. If one of the two is no conflict (Good), it returns the other one.
 func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict[gwv1.ListenerConditionReason] {
 	if b.Reason == gwv1.ListenerReasonProtocolConflict {
 		return b
@@ -143,9 +143,9 @@ func layer(p gwv1.ProtocolType) string {
 	return "tcp"
 }
 
-// reportConflicts adds one problem for each listener that the user must change. All listeners in a conflict
-// have the condition Conflicted. If listeners of one object conflict on a port because their protocols are of
-// several families, only the listeners outside the largest family have a problem.
+// reportConflicts adds one problem for each listener that the user must change: for each listener with the condition
+// Conflicted, with one exception. If listeners of one object conflict on a port because their protocols are of
+// several families, the listeners of the largest family have no problem because of this conflict.
 func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {
@@ -178,8 +178,8 @@ func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }
 
-// mainProtocol returns the protocol that the listeners of a port should have: a protocol of the family with the
-// most listeners. If several families have the most, it is the one whose listener comes first.
+// mainProtocol returns the protocol that the listeners of a port should have: the protocol of the first listener of
+// the largest family. If several families are the largest, the family that comes first in the list counts.
 func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	count := map[gwv1.ProtocolType]int{}
 	for _, l := range all {

@@ -41,8 +41,9 @@ type Gateway struct {
 	frontend *frontend
 	// Client is the certificate to present to backends, nil if there is none.
 	Client *Client
-	// Unusable is the reason why nothing is served: the addresses cannot be used, the Gateway refers to parameters
-	// (which are not supported), or the Gateway is invalid. It is zero if the Gateway can be served.
+	// Unusable is the reason why nothing is served: an address cannot be used, the address pool has no address
+	// left, the Gateway refers to parameters (which are not supported), or the Gateway is invalid. Unusable is zero
+	// if the Gateway can be served.
 	Unusable manifest.Verdict[gwv1.GatewayConditionReason]
 	Problems []manifest.Problem
 }
@@ -199,8 +200,8 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	}
 }
 
-// unusable returns the value of Listener.Taken for a Gateway that cannot be served. The reason is Invalid if the
-// Gateway has unsupported parameters, otherwise PortUnavailable.
+// unusable returns the value of Listener.Taken for a Gateway that cannot be served. Its reason is Invalid if
+// g.Unusable has the reason InvalidParameters. Otherwise its reason is PortUnavailable.
 func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 	if g.Unusable.Reason == gwv1.GatewayReasonInvalidParameters {
 		return manifest.Because(gwv1.ListenerReasonInvalid, g.Unusable.Message)

@@ -47,7 +47,8 @@ func (p *Part) Named() []*Listener {
 	return out
 }
 
-// EnvoyNames returns the name of the Envoy listener for each served listener, by the listener's name.
+// EnvoyNames returns the names of the Envoy listeners that serve the listeners of p. The keys are the names of the
+// served listeners of p (Listener.Name).
 func (p *Part) EnvoyNames() map[string]string {
 	out := map[string]string{}
 	for _, l := range p.Listeners {

@@ -27,8 +27,8 @@ func (l *Listener) stream() ir.Stream {
 // Assign gives the hostnames of TCP, TLS and UDP listeners to routes. Before the call, port.Streams has one
 // ir.Stream for each listener. After the call, it has an ir.Stream for each route that got hostnames of a
 // listener. The claimants must be in the conflict resolution order: a hostname goes to the first route that
-// requests it. If no route requests the hostname of a listener, the listener keeps an ir.Stream without a route.
-// Envoy then closes the connections and drops the datagrams of the listener.
+// requests it. If no route requests the whole hostname of a listener, the listener keeps an ir.Stream without a
+// route. Envoy closes the connections and drops the datagrams that only this ir.Stream gets.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {

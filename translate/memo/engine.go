@@ -20,7 +20,8 @@ type Engine struct {
 	// stop, if not nil, can interrupt the present Flush. ended is its error after an interruption.
 	stop  Stop
 	ended error
-	// torn is true while a change is passed to readers and subscribers. It stays true after a panic.
+	// torn is true while a fold computes a value, and while a change is passed to readers and subscribers. If a
+	// panic happens then, torn stays true.
 	torn bool
 }
 
@@ -46,9 +47,9 @@ func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
 
 // Flush brings all values up to date. It runs the rules and folds that have not run yet or whose inputs changed,
-// and no others. If stop is not nil, Flush checks it before each rule, each read of a rule and each value of a fold.
-// If stop has an error, Flush ends and returns that error. Finished work is kept, and the next Flush continues, even
-// if inputs change before it.
+// and no others. It does not run a rule for a value that nothing needs. If stop is not nil, Flush checks it before
+// each rule, each read of a rule and each value of a fold. If stop has an error, Flush ends and returns that error.
+// Finished work is kept, and the next Flush continues, even if inputs change in between.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {
@@ -85,8 +86,8 @@ func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
 
-// collectIdle removes those cells in e.idle that nothing has needed since. It reports whether there were idle
-// cells, removed or not.
+// collectIdle removes those cells in e.idle that nothing needs now, and empties e.idle. It reports whether there
+// were idle cells, removed or not.
 func (e *Engine) collectIdle() bool {
 	collected := len(e.idle) > 0
 	for len(e.idle) > 0 {
@@ -114,7 +115,7 @@ type node struct {
 // head implements cell.
 func (n *node) head() *node { return n }
 
-// enqueue implements cell. Only cells of rules have a queue.
+// enqueue implements cell. It does nothing; only the cell of a rule (ruleCell) has another enqueue.
 func (n *node) enqueue() {}
 
 // read makes a rule (by) a reader of n: the rule runs again when the value of n changes. If the rule already is
@@ -254,8 +255,8 @@ func (e *Engine) end(c *Ctx) {
 	e.spare = append(e.spare, c.reads[:0])
 }
 
-// abandon ends a run of a rule that panicked, and makes the rule run again in the next Flush. Until then, the
-// rule remains a reader of all cells that this run or the previous run read.
+// abandon ends a run of a rule that panicked. The rule runs again in the next Flush, if its value is still needed.
+// Until then, the rule remains a reader of all cells that this run or the previous run read.
 func (e *Engine) abandon(c *Ctx) {
 	i := c.reader
 	i.running = false

@@ -22,8 +22,8 @@ func (e *Engine) Families() []Family {
 	return out
 }
 
-// label is the name of a family, and the names of the families from which it gets its values. An Index and a
-// Join have no name. Instead, they are known by the names of their sources.
+// label is the name of a family, and the names of the families from which it gets its values. An Input and a Rule
+// have no sources. An Index and a Join have no name. Instead, they are known by the names of their sources.
 type label struct {
 	name    string
 	sources []string

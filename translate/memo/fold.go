@@ -71,7 +71,7 @@ type Place[K, ID comparable] struct {
 // From makes a fold (f) take its members from the values of a source (of). The function emit gets a key and
 // value of the source, and calls yield for each member that the value has, at most once for each Place. Members
 // of different sources, or of different keys of a source, must have different Places. The function equal
-// compares the old and the new version of a member: if they are equal, the fold does not run.
+// compares the old and the new version of a member: if they are equal, the member counts as unchanged.
 func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
@@ -95,7 +95,8 @@ func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X]
 	})
 }
 
-// put queues the change of one member. The next flush passes it to step.
+// put queues the change of one member. The next flush passes the change to the function step, unless the key has no
+// members by then.
 func (f *Fold[K, ID, M, V]) put(at Place[K, ID], change Change[M]) {
 	cell := f.cell(at.Key)
 	if cell.queued == 0 {

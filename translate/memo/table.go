@@ -30,7 +30,8 @@ type cellOf[K comparable] interface {
 type keys[K comparable] struct {
 	seed   maphash.Seed
 	byHash map[uint64]*row[K]
-	// odd are the rows that are not in byHash, because another key with the same hash is there.
+	// odd are the rows that are not in byHash, because another key with the same hash was there when they were
+	// added.
 	odd map[K]*row[K]
 }
 

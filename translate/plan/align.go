@@ -21,8 +21,8 @@ type entry struct {
 	// twin is the entry of the other table with the same match. It is nil if there is none, or if a change of
 	// order separates the two entries (see align).
 	twin *entry
-	// changed is true if the entry has no twin, or if the twin has another effect. It is also true for all entries
-	// if the parameter always of align was true.
+	// changed is true if the entry has no twin, or if the twin has another effect. It is true for all entries if the
+	// function align was called with its parameter always set to true.
 	changed bool
 }
 

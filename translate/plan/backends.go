@@ -70,7 +70,7 @@ func (c *backendComparison) places(cluster, field string, kinds ...string) (out 
 	return currentFirst(out)
 }
 
-// tlsWords returns the fields of TLS to a backend that differ, in words. It returns "" if none differs.
+// tlsWords returns, in words, how the TLS between Envoy and a backend differs. It returns "" if it does not differ.
 func (c *backendComparison) tlsWords(before, after *ir.UpstreamTLS) string {
 	switch {
 	case before == nil && after == nil:
@@ -125,7 +125,7 @@ func leastTLS(version13 bool) string {
 	return "1.2"
 }
 
-// upstreamWords returns the fields of a BackendConfigPolicy that differ, in words. It returns "" if none
+// upstreamWords returns, in words, which fields of a BackendConfigPolicy differ, and how. It returns "" if none
 // differs.
 func (c *backendComparison) upstreamWords(before, after *ir.Upstream) string {
 	a, b := orEmpty(before), orEmpty(after)

@@ -11,8 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// effect is a hash of what a rule or cluster does with a request. Equal effects treat every request equally.
-// The place in the YAML is not part of the hash.
+// effect is a hash of what a rule or cluster does with a request. Rules or clusters with equal effects treat every
+// request equally. The place in the YAML is not part of the hash.
 type effect [sha256.Size]byte
 
 // effects computes the effects of the rules and clusters of one View.
@@ -123,8 +123,8 @@ func provenance(owner reflect.Type, field string) bool {
 	return false
 }
 
-// value hashes a value. For a field Cluster it also hashes the effect of the named cluster. All backends with
-// weight 0 have the same hash. It panics for a kind of value that package ir does not use.
+// value hashes a value of package ir. For a field Cluster it also hashes the effect of the cluster with that name.
+// All backends with weight 0 have the same hash. value panics if it does not know the kind of a value.
 func (w *effectWriter) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

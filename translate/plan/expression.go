@@ -12,6 +12,7 @@ import (
 )
 
 // maxByExpression bounds the requests for which one CEL expression may be true, and those for which it may be false.
+// It also bounds how many expressions of a rule are looked at (see variantMaker.byAccess).
 const maxByExpression = 24
 
 // expressions are parsed CEL expressions by their text. An invalid expression is nil.
@@ -76,9 +77,10 @@ func solve(e ast.Expr, want bool, requests []request) []request {
 // bounded returns the first maxByExpression requests.
 func bounded(requests []request) []request { return requests[:min(len(requests), maxByExpression)] }
 
-// compared returns variants of the requests in which an attribute equals a text (equal is true) or differs from
-// the text. The operands may be in either order. If no operand is an attribute, or none is a text, it returns
-// the requests.
+// compared returns variants of the requests for a comparison of an attribute with a text (see the function set). If
+// the parameter equal is true, they are variants in which the attribute may equal the text, and otherwise variants
+// in which it may differ. The operands a and b may be in either order. If no operand is an attribute, or none is a
+// text, compared returns the requests unchanged.
 func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	if _, is := literal(a); is {
 		a, b = b, a
@@ -91,9 +93,10 @@ func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	return set(requests, at, text, equal)
 }
 
-// member returns variants of the requests for the expression "a in b". If want is true, the attribute a is in
-// the list b, or the request has the header a. If want is false, the attribute is not in the list, or the
-// header is missing. Other operands leave the requests unchanged.
+// member returns variants of the requests for the expression "a in b". If b is request.headers, a is the name of a
+// header: the variants have the header if want is true, and lack it if want is false. If b is a list and a is an
+// attribute, the variants are those that the function set returns for the attribute and each text in the list. For
+// other operands, member returns the requests unchanged. It returns at most maxByExpression variants for a list.
 func member(a, b ast.Expr, want bool, requests []request) []request {
 	if name, isText := literal(a); isText && isHeaders(b) {
 		return set(requests, attribute{"header", strings.ToLower(name)}, "any", want)
@@ -195,8 +198,8 @@ func literal(e ast.Expr) (text string, ok bool) {
 }
 
 // set returns copies of the requests. If want is true, the attribute has the value in the copies. If want is false,
-// the copies have another method, or do not have the header. A path is only changed if want is true and the value
-// begins with "/".
+// the copies have another method than value, or do not have the header. A path is only changed if want is true and
+// the value begins with "/".
 func set(requests []request, at attribute, value string, want bool) (out []request) {
 	for _, r := range requests {
 		r.headers = r.headers.Clone()

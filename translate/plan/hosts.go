@@ -36,7 +36,8 @@ func (h *hostPair) fillIndexes() {
 	}
 }
 
-// compare adds to the report the requests to the hosts of h whose answer or handling changes, or may change.
+// compare compares how both sides handle requests to the hosts of h. It adds to the report the requests that get
+// another answer or another handling, and those that may get one.
 func (h *hostPair) compare() {
 	c := h.port.comparison
 	h.fillTables()

@@ -108,8 +108,8 @@ func consumes(inst *syntax.Inst) bool {
 	return false
 }
 
-// accepts reports whether the expression matches the text that was read so far as a whole. from has the
-// instructions that the automaton has reached by reading the text. begin is true if the text is empty.
+// accepts reports whether the expression matches the whole text that the automaton has read. The parameter from has
+// the instructions that the automaton has reached by reading the text. begin is true if the text is empty.
 func (a automaton) accepts(from []uint32, begin bool) bool {
 	return slices.ContainsFunc(a.closure(from, begin, true), func(pc uint32) bool { return a.prog.Inst[pc].Op == syntax.InstMatch })
 }
@@ -279,9 +279,9 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether every path that begins with the text is below a prefix in c.prefixes that is longer
-// than the given prefix. The search for paths below the given prefix then leaves out these paths, because the
-// search for the longer prefix finds them.
+// leaves reports whether the text without its last segment is a prefix in c.prefixes, and longer than the parameter
+// prefix. All paths that begin with the text are then below this longer prefix. The search for paths below the
+// parameter prefix leaves them out, because the search for the longer prefix finds them.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {

@@ -50,8 +50,9 @@ func newNames(port *ir.PortView) *names {
 // has reports whether a filter chain or an ir.Stream of the port has the name.
 func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
 
-// around returns the port with only those filter chains and ir.Streams that apply to the hosts. For these
-// hosts, package explain returns the same answers as with the whole port.
+// around returns a copy of the port that has only the first filter chain, and the filter chains and ir.Streams that
+// apply to the hosts. A port that has at most two of them is returned whole. For these hosts, package explain
+// returns the same answers as with the whole port.
 func (n *names) around(hosts ...string) *ir.Port {
 	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
 		return n.port
@@ -79,9 +80,9 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com".
-// No more specific pattern for which the function taken returns true covers the host. For a pattern without a
-// wildcard, memberOf returns the pattern.
+// memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com". The
+// function taken says which other patterns exist. If such a pattern is longer than the parameter pattern, it does
+// not cover the host. For a pattern without a wildcard, memberOf returns the pattern.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -238,8 +239,8 @@ func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	return hosts[from:to]
 }
 
-// changedNames returns the hostnames that chains or ir.Streams have on only one side, sorted. The list is
-// computed once.
+// changedNames returns, sorted, the hostnames of which only one side has a filter chain or an ir.Stream. The list
+// is computed once.
 func (p *portPair) changedNames() []string {
 	if p.changed == nil {
 		p.changed = []string{}

@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxOwn bounds the changed entries whose regular expression byExpressions searches.
+// maxOwn is how many changed entries byExpressions looks at, with or without a regular expression. For a later
+// entry with a regular expression, byExpressions does not search, and records the reason tooMany.
 const maxOwn = 512
 
 // byExpressions searches pairs for the changed entries with a regular expression as path. It combines the
@@ -69,8 +70,8 @@ func (c *pathClasses) besides(e *entry) *pathClasses {
 	return own
 }
 
-// start returns the literal text that every match of an expression begins with. It returns "" if there is none,
-// or if the expression is invalid.
+// start returns a literal text that every match of an expression begins with. It returns "" if it finds none, or if
+// the expression is invalid.
 func (p patterns) start(pattern string) string {
 	key := "\x00" + pattern // a key that no expression of a folder has
 	expression, known := p[key]

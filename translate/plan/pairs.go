@@ -38,8 +38,8 @@ type unfound struct {
 // maxPairs bounds the pairs that one finder tries.
 const maxPairs = 2_000_000
 
-// finder searches the pairs of two tables whose rules have different effects (see effect), and a request that
-// meets each pair.
+// finder searches pairs of rules with different effects (see the type effect), one rule from each of two tables. For
+// each pair, it searches a request that meets the pair.
 type finder struct {
 	classes  *pathClasses
 	always   bool // all effects count as different
@@ -142,7 +142,8 @@ func (f *finder) at(path string) {
 	}
 }
 
-// lists has the entries of the table before and of the table after whose path match covers one path.
+// lists has the results of index.at for one path, in the table before and in the table after: the entries whose
+// path match covers the path.
 type lists struct {
 	before, after []*entry
 	patterns      patterns

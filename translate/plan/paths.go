@@ -111,7 +111,8 @@ func (p patterns) match(pattern, value string) bool {
 // match the same rules, so one path of each class is enough to compare the tables.
 type pathClasses struct {
 	before, after *index
-	// exact and prefixes are the path values of both tables, sorted. Each prefix is a result of segments.
+	// exact are the exact paths of both tables. prefixes are their path prefixes, the prefixes in Match.Within, and
+	// "". Each prefix is a result of the function segments. Both lists are sorted.
 	exact, prefixes []string
 	expressions     []string
 	patterns        patterns
@@ -204,8 +205,8 @@ func below(sorted []string, prefix string) []string {
 	return out
 }
 
-// member returns an example path that is below prefix but not below a longer prefix, and that is not an exact
-// path of a rule. It prefers a path that no regular expression of the tables matches.
+// member returns an example path of the path class of prefix (see isMember). It prefers a path that no regular
+// expression of the tables matches.
 func (c *pathClasses) member(prefix string) string {
 	choices := []string{prefix, prefix + "/", prefix + "/any", prefix + "/any-other", prefix + "/~any", prefix + "/any/other", prefix + "/0"}
 	fallback := ""
@@ -236,8 +237,8 @@ func (c *pathClasses) fresh(prefix string) string {
 	return path
 }
 
-// isMember reports whether the path is below prefix but not below a longer prefix, and is not an exact path of
-// a rule.
+// isMember reports whether the path belongs to the path class of prefix. The path must equal prefix or be below it.
+// It must not equal a longer prefix in c.prefixes or be below one, and it must not be an exact path of a rule.
 func (c *pathClasses) isMember(path, prefix string) bool {
 	if _, is := slices.BinarySearch(c.exact, path); is {
 		return false

@@ -149,8 +149,9 @@ type Answer struct {
 	policed bool // a policy, not a backend or the rule, answers
 }
 
-// sameAs reports whether two answers are the same for the client and the backends. It ignores Unless, the
-// reason of an answer without a backend, and the timeout header that backends receive.
+// sameAs reports whether two answers are the same for the client and the backends. It ignores Unless, and the
+// timeout header that backends receive. If the Outcome is not Forwarded, it also ignores Reason, and it ignores
+// Backends if each of them has the Status of the answer.
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// maxPlaces bounds the fields of each side whose places are looked up. Each lookup parses a document again.
+// maxPlaces is, for each side, the largest number of fields whose places are looked up. Each lookup parses a
+// document again.
 const maxPlaces = 2000
 
 // locate sets the places of the first maxPlaces sources of each side of the report.

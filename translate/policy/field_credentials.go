@@ -108,20 +108,22 @@ func lowerAPIKeyAuth(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.
 	return problems
 }
 
-// secretKey returns the key of the Secret that ref names. ref must have a namespace (see WithNamespace).
+// secretKey returns the key of the Secret that the parameter ref names. The reference must have a namespace (see
+// WithNamespace).
 func secretKey(ref *api.SecretRef) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: string(*ref.Namespace), Name: string(ref.Name)}
 }
 
-// ReadUsers returns the users in the text of an htpasswd file, sorted by name. fault says what is wrong with
-// the file; it is nil if all lines are valid and there is a user. fault contains no text of the file.
+// ReadUsers returns the users in the text of an htpasswd file, sorted by name. The result fault says what is wrong
+// with the file; it is nil if all lines are valid and there is a user. The fault contains no name and no hash.
 func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 	return readUsers(strings.Split(text, "\n"), func(line int) string { return fmt.Sprintf("line %d ", line+1) })
 }
 
 // CredentialFault says why credentials cannot be used, and what to do. It contains no hash and no key.
 type CredentialFault struct {
-	// Line is the index of the first wrong line of an htpasswd file. It is 0 for any other fault.
+	// Line is the index of the first wrong line of an htpasswd file, or of the field users of basicAuth. It is 0 for
+	// any other fault.
 	Line          int
 	Message, Hint string
 }
@@ -190,7 +192,7 @@ func ReadKeys(known map[string]ir.Hidden, data map[string][]byte) *CredentialFau
 	return nil
 }
 
-// Clients returns the clients in the map known, which has an API key for each client name, sorted by name. It
+// Clients returns, sorted by name, the clients in the map known. The map has an API key for each client name. Clients
 // returns a fault and no clients if the map is empty, or if two clients have the same API key. The fault contains
 // no API key.
 func Clients(known map[string]ir.Hidden) (clients []ir.Credential, fault *CredentialFault) {

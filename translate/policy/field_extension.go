@@ -48,8 +48,8 @@ func lowerExtProc(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
-// extensionUse returns an ir.ExtensionUse for a field that refers to the GatewayExtension ref. Extension of the
-// result is nil. ref must have a namespace (see WithNamespace).
+// extensionUse returns an ir.ExtensionUse for a policy field that refers to a GatewayExtension. The parameter ref is
+// the reference; it must have a namespace (see WithNamespace). The field Extension of the result is nil.
 func extensionUse(field ir.Field, ref *api.ExtensionRef) ir.ExtensionUse {
 	return ir.ExtensionUse{Field: field, Key: manifest.Key{
 		Group: api.Group, Kind: api.KindGatewayExtension, Namespace: string(*ref.Namespace), Name: string(ref.Name),

@@ -107,7 +107,8 @@ func anyToken(from *api.JWTProvider) (problems []manifest.Problem) {
 	return problems
 }
 
-// openToken returns the warning that a provider accepts too many tokens, because field is not set.
+// openToken returns the warning that a provider accepts too many tokens, because one of its fields is not set. The
+// parameter field is the path of this field in the provider.
 func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }

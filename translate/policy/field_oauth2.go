@@ -96,8 +96,8 @@ func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	}
 }
 
-// plainPath matches a path that Envoy compares as it is written, because browsers and normalization do not
-// change it.
+// plainPath matches a path of plain characters. If the path also has no segment "." or ".." (see hasDots), browsers
+// and normalization do not change it, so that Envoy compares it as it is written.
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$`)
 
 // redirectURIs matches a redirect URI. Its scheme and host may be format commands, which Envoy replaces by the
@@ -123,8 +123,8 @@ func hasDots(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-// signInCookies returns the cookies of a GatewayExtension. Their default names end in a hash of the extension's
-// name, as in kgateway, because several extensions can serve one host.
+// signInCookies returns the cookies of a GatewayExtension (key). Their default names end in a hash of the
+// extension's namespace and name, as in kgateway, because several extensions can serve one host.
 func signInCookies(key manifest.Key, from *api.OAuth2Cookies) ir.SignInCookies {
 	sum := sha256.Sum256([]byte(key.Namespace + "/" + key.Name))
 	named := func(prefix string) string { return prefix + "-" + hex.EncodeToString(sum[:8]) }
@@ -170,15 +170,15 @@ const (
 	CookieSecretEntry = "cookie-secret"
 )
 
-// ClientSecret returns the key of the Secret that the identity provider of a GatewayExtension names. key is the
-// key of the GatewayExtension. The Secret is in the same namespace.
+// ClientSecret returns the key of the Secret that the identity provider of a GatewayExtension names. The parameter
+// key is the key of the GatewayExtension. The Secret is in the same namespace.
 func ClientSecret(key manifest.Key, from *api.OAuth2Provider) manifest.Key {
 	return manifest.Key{Kind: "Secret", Namespace: key.Namespace, Name: string(from.Credentials.ClientSecretRef.Name)}
 }
 
-// ReadClientSecret returns the client's secret in the data of a Secret, without surrounding blanks. fault says
-// why the secret cannot be used, or is nil; with a fault, the secret is "". fault contains no part of the
-// secret.
+// ReadClientSecret returns the client's secret in the data of a Secret, without surrounding blanks. The result fault
+// says why the secret cannot be used; it is nil if the secret can be used. With a fault, the result secret is "".
+// The fault contains no part of the secret.
 func ReadClientSecret(data map[string][]byte) (secret ir.Hidden, fault *CredentialFault) {
 	text, found := data[ClientSecretEntry]
 	secret = ir.Hidden(strings.TrimSpace(string(text)))

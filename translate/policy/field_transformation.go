@@ -63,8 +63,8 @@ func lowerTransformation(spec *api.TrafficPolicySpec, extras *ir.Extras) []manif
 
 // headerChanges converts the transformation of a request or response (from). The changes are in the order set,
 // add, remove. The parameter at is the path of the transformation; the problems name fields below that path. Each
-// invalid template is a problem. A body is a problem, too, because gatefold changes only headers. Both results are
-// nil if from is nil.
+// invalid template is a problem. A body is a problem, too, because gatefold changes only headers. For a nil
+// transformation, both results are nil.
 func headerChanges(at string, from *api.Transform) (changes []ir.HeaderChange, problems []manifest.Problem) {
 	if from == nil {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// jwk is a public key (RFC 7517), with the members that Envoy reads.
+// jwk is a key (RFC 7517), with the members that Envoy reads, and those by which a secret key is recognized.
 type jwk struct {
 	Kty string `json:"kty"`
 	Kid string `json:"kid,omitempty"`
@@ -34,8 +34,9 @@ type jwk struct {
 const minRSABits = 2048
 
 // ReadJWKS reads public keys from a text, which is a JWKS, a single JWK, or a public key as PEM. It returns the
-// usable keys as a JWKS. skipped says which keys are left out, and why. If there are no usable keys, or if a key is
-// secret, fault says why; otherwise fault is nil. No message contains any part of a key.
+// usable keys as a JWKS. The result skipped says which keys are left out, and why. If the text is none of these, if
+// there are no usable keys, or if a key is secret, ReadJWKS returns only a fault, which says why. No message contains
+// any part of a key.
 func ReadJWKS(text string) (jwks string, skipped []string, fault *CredentialFault) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "-----BEGIN") {
@@ -120,7 +121,8 @@ func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	return key, why, false
 }
 
-// checkRSA returns why an RSA key cannot be used, or "". It removes members of other kinds of keys.
+// checkRSA returns why an RSA key cannot be used. If the key can be used, checkRSA returns "", and removes the
+// members of other kinds of keys.
 func (k *jwk) checkRSA() (why string) {
 	n, e := decodeNumber(k.N), decodeNumber(k.E)
 	switch {
@@ -148,7 +150,8 @@ func curves() map[string]struct {
 	}{"P-256": {elliptic.P256(), "ES256"}, "P-384": {elliptic.P384(), "ES384"}, "P-521": {elliptic.P521(), "ES512"}}
 }
 
-// checkEC returns why an EC key cannot be used, or "". It sets alg, and removes members of other kinds of keys.
+// checkEC returns why an EC key cannot be used. If the key can be used, checkEC returns "", sets alg, and removes the
+// members of other kinds of keys.
 func (k *jwk) checkEC() (why string) {
 	curve, known := curves()[k.Crv]
 	x, y := decodeNumber(k.X), decodeNumber(k.Y)
@@ -164,8 +167,8 @@ func (k *jwk) checkEC() (why string) {
 	return ""
 }
 
-// checkOKP returns why an OKP key cannot be used, or "". It sets alg, and removes members of other kinds of
-// keys.
+// checkOKP returns why an OKP key cannot be used. If the key can be used, checkOKP returns "", sets alg, and removes
+// the members of other kinds of keys.
 func (k *jwk) checkOKP() (why string) {
 	x, err := base64.RawURLEncoding.DecodeString(k.X)
 	switch {
@@ -224,8 +227,8 @@ func readPEM(text string) (*jwk, *CredentialFault) {
 	return checked, nil
 }
 
-// keyOfPublic returns a public key as a JWK, with the alg that kgateway uses for its kind. It returns a fault
-// for other kinds of keys.
+// keyOfPublic returns an RSA, P-256 or Ed25519 public key as a JWK, with the alg that kgateway uses for such a key.
+// It returns a fault for any other key.
 func keyOfPublic(public any) (*jwk, *CredentialFault) {
 	encode := base64.RawURLEncoding.EncodeToString
 	switch k := public.(type) {

@@ -93,7 +93,7 @@ func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 }
 
 // setter returns the first policy in levels that sets the field and whose value is effective. The parameter
-// inForce has the policies whose values of the field are effective. found is false if levels has no such policy.
+// inForce has the policies whose values of the field are effective. If levels has no such policy, found is false.
 func (f *Field) setter(levels []Level, inForce []manifest.Key) (policy manifest.Key, found bool) {
 	for _, level := range levels {
 		for _, a := range level.Specs {

@@ -201,8 +201,9 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 }
 
 // merge merges all fields of two specs by the strategy s. The parameter from is the spec of the parent's level,
-// and into is the spec of the child's level. Two maps name the policies that set each field: theirs for the spec
-// from, and origins for the spec into. The results are stored in the parameters into and origins.
+// and the parameter into is the spec of the child's level. The map theirs has, for each field of the first spec, the
+// policies that set the field. The map origins has the same for the second spec. The results are stored in the
+// parameters into and origins.
 func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name

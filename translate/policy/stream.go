@@ -40,9 +40,9 @@ func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// CheckStreams returns the problems of a policy that targets a TCPRoute, TLSRoute or UDPRoute. kind is the kind
-// of the route. A field that does not apply to connections and datagrams is an error, so that the target fails
-// closed instead of being unprotected.
+// CheckStreams returns the problems of a policy that targets a TCPRoute, TLSRoute or UDPRoute. The parameter kind is
+// the kind of the route. A field that does not apply to connections and datagrams is an error, so that the target
+// fails closed instead of being unprotected. A denyResponse of the field acl, which has no effect, is a warning.
 func CheckStreams(spec *api.TrafficPolicySpec, kind string) (problems []manifest.Problem) {
 	for _, name := range SetFields(spec) {
 		if !ForStreams(name) {

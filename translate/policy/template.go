@@ -20,8 +20,8 @@ const (
 
 const templateHint = `templates know header("x"), request_header("x"), lower(…), upper(…) and default(…, "text")`
 
-// readable matches a header that a template can name. Envoy's format strings cannot quote other characters of a
-// header name.
+// readable matches the name of a header that a template can read. In Envoy's format strings, header names cannot have
+// other characters.
 var readable = regexp.MustCompile(`^:?[A-Za-z0-9._-]+$`)
 
 // tokens matches one token of the text between {{ and }}.
@@ -88,8 +88,8 @@ func parseExpr(source string) (ir.Expr, *manifest.Problem) {
 // maxNesting is how deep function calls may be nested.
 const maxNesting = 4
 
-// expr parses an expression: a function call or a quoted text. It returns false if there is none, or if calls
-// are nested deeper than maxNesting.
+// expr parses an expression: a function call or a quoted text. It returns false if there is none, if the call is not
+// supported, or if calls are nested deeper than maxNesting.
 func (p *parser) expr(depth int) (ir.Expr, bool) {
 	if len(p.rest) == 0 || depth > maxNesting {
 		return ir.Expr{}, false

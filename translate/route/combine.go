@@ -111,8 +111,9 @@ func union(a, b []ir.ValueMatch) []ir.ValueMatch {
 	return firstOfName(slices.Concat(a, b))
 }
 
-// joinPaths appends the child's path to the parent's. If the child's path is "/", the text of the parent's path stays
-// as it is (see bare). joinPaths returns a reason if the paths cannot be joined, and "" if they can.
+// joinPaths appends the child's path to the parent's. If the child's path is "/" and not a regular expression, the
+// text of the parent's path stays as it is (see bare). joinPaths returns a reason if the paths cannot be joined, and
+// "" if they can.
 func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	switch {
@@ -139,8 +140,8 @@ func bare(parent, child ir.Path) ir.Path {
 	return parent
 }
 
-// group returns a regular expression as a non-capturing group. It removes "^" at the beginning and "$" at the end,
-// because the whole path is compared anyway.
+// group returns a regular expression as a non-capturing group. It removes "^" at the beginning, and an unescaped "$"
+// at the end, because the whole path is compared anyway.
 func group(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "^")
 	if body, anchored := strings.CutSuffix(pattern, "$"); anchored && !escapes(body) {
@@ -186,10 +187,14 @@ func include(parent, child ir.Match) (ir.Match, string) {
 	return match, ""
 }
 
-// includePaths joins the paths of parent and child (GEP-1058, Path Matching, option 2). It can join two prefixes, or
-// the parent's prefix and the child's postfix, with anything between them. If one of the two paths is the prefix "/",
-// the result is the other path, of any kind. includePaths returns a reason if the paths cannot be joined, and "" if
-// they can.
+// includePaths joins the paths of parent and child (GEP-1058, Path Matching, option 2). The first of these cases that
+// fits decides:
+//   - The parent's path is a prefix and the child's a postfix: the result is a regular expression for the prefix, any
+//     text between, and the postfix.
+//   - One of the two paths is the prefix "/": the result is the other path, of any kind.
+//   - Both paths are prefixes: the result is one prefix.
+//
+// In all other cases includePaths returns a reason; in these three the reason is "".
 func includePaths(parent, child ir.Path) (ir.Path, string) {
 	base := trimSlash(parent.Value)
 	none := ir.Path{Kind: ir.PathPrefix, Value: "/"}

@@ -367,8 +367,8 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below returns a copy of a rule's action for one match of the rule. The parameter path is the path of that match.
-// If a redirect or rewrite in the action replaces a path prefix, the copy replaces that path.
+// below returns a copy of a rule's action for one match of the rule. If a redirect or rewrite in the action replaces
+// a path prefix, it replaces the value of the parameter path in the copy.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

@@ -44,7 +44,7 @@ func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 }
 
 // grpcPath returns the path match for the calls that m selects: a call goes to /SERVICE/METHOD. If the service or the
-// method is not set, every service or method matches. nil selects all calls.
+// method is not set, every service or method matches. If m is nil, it selects all calls.
 func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
 	path := ir.Path{Kind: ir.PathPrefix, Value: "/", RPC: ir.RPC{Is: true}}
 	if m == nil {

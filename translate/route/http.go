@@ -32,8 +32,7 @@ type Flat struct {
 	// references. Its Reason is "" if all references are resolved.
 	Unresolved Unresolved
 	// Unsupported lists, in words and each once, the fields of the route that gatefold does not serve as written.
-	// Closed are the indexes of the rules that answer an error instead, for example because a filter cannot be
-	// applied.
+	// Closed are the indexes of the rules with a filter that cannot be applied. Requests to them get an error.
 	Unsupported []string
 	Closed      []int
 

@@ -11,7 +11,7 @@ import (
 // Level has the filters, timeouts and retry of one delegating rule. All rules of child routes below the delegating
 // rule inherit these settings.
 type Level struct {
-	// Action has the settings, without backends. All Points below the rule share it.
+	// Action has the settings, without backends. All Points of the rule, and those below, share it.
 	Action *ir.Action
 	// PreferParent is true if the values of this Level win over those of the rules below (EP-10943, the annotation
 	// inherited-policy-priority).

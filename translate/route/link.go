@@ -51,8 +51,8 @@ type Link struct {
 // Point is one match of a rule that delegates: requests that match go to child routes. If several chains of parent
 // routes lead to the rule, there is one Point for each chain.
 type Point struct {
-	// Name is unique among the rules and Points of a virtual host. It is the name of the Point's guard (Rest). Rule
-	// and Match are the indexes in the route, and RuleName is rules[].name.
+	// Name is the name of the Point's guard (the field Rest). No other rule or Point of a virtual host has this name.
+	// Rule and Match are the indexes in the route, and RuleName is rules[].name.
 	Name        string
 	Rule, Match int
 	RuleName    string
@@ -257,8 +257,9 @@ func NotAllowed(parent manifest.Key) BindingRejection {
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. If the
-// parent has rules with allowedRoutes, the message names these rules.
+// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. The message
+// names the rules with allowedRoutes to which the parentRef refers. If there are none, it names all rules of the
+// parent with allowedRoutes, if any.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section

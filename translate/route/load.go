@@ -18,7 +18,7 @@ const (
 	// bytesPerItem is the extra cost, in bytes, of each item of a list. In Envoy each item is an object.
 	bytesPerItem = 64
 	// unitsPerRegex is the fixed cost of a regular expression. The unit is the cost of one plain route. In addition,
-	// a number of instructionsPerUnit instructions of the expression cost one unit. Envoy compiles the expressions of
+	// every 32 instructions (instructionsPerUnit) of the expression cost one unit. Envoy compiles the expressions of
 	// all routes whenever their RouteConfiguration changes (docs/scale.md#limits).
 	unitsPerRegex       = 3
 	instructionsPerUnit = 32
@@ -102,7 +102,7 @@ func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	return out
 }
 
-// matchBurden returns the Burden of a match, without its method and hosts.
+// matchBurden returns the Burden of a match, without its fields Method, Hosts and Within.
 func matchBurden(match *ir.Match) Burden {
 	out := Burden{Bytes: len(match.Path.Value)}
 	if match.Path.Kind == ir.PathRegex || match.Path.Kind == ir.PathPostfix {

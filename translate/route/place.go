@@ -117,9 +117,9 @@ func (b *builder) overruled(own place, link *Link) {
 }
 
 // loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above, because requests are
-// then not checked as the parent route demands. There is no warning if one of these delegating rules has
-// PreferParent. The parameter link leads to the parent; it is nil for a root. The parameter own is the action of the
-// rule.
+// then not checked as the parent route demands. There is no warning if a delegating rule above has such a filter and
+// PreferParent, because that filter then wins. The parameter link leads to the parent; it is nil for a root. The
+// parameter own is the action of the rule.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -175,7 +175,7 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 	return rule.AllowedRoutes != nil || slices.ContainsFunc(rule.BackendRefs, b.toRoutes)
 }
 
-// toRoutes reports whether a backendRef selects routes. A GRPCRoute does not delegate.
+// toRoutes reports whether a backendRef selects routes. It returns false in a GRPCRoute, which does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
 // delegate translates the delegating rule with index i: it adds a Point to b.flat.Points for each position of each

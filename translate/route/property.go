@@ -12,8 +12,8 @@ import (
 
 // Property is a criterion by which a parent route selects child routes: a name, a namespace, a label or a parentRef.
 // The field Form says which (see SelectorForm). Namespace and Value are those of a Selector. For a parentRef, they
-// are the namespace and name of the parent; with ByParentIn, Value is the name and the namespace of the children,
-// with a slash between them.
+// are the namespace and name of the parent; with ByParentIn, a slash and the namespace of the children follow the
+// parent's name in Value.
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string
@@ -86,8 +86,8 @@ func Wants(route manifest.Key, points []*Point) []Property {
 }
 
 // Offers returns all properties by which a parent may find a route as its child. A route with parentRefs, but none
-// to an HTTPRoute, is a root. A root has only the property of its name, so that a parent which names it can report
-// why it is not accepted. Offers returns nil if the object is not an HTTPRoute.
+// to an HTTPRoute, is a root. A root has only the property of its name, so that a parent which names the root can
+// report why the root is not accepted. Offers returns nil if the object is not an HTTPRoute.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

@@ -102,8 +102,8 @@ func pending[T ~string](kind T, generation int64) metav1.Condition {
 }
 
 // ListenerConditions returns the conditions of one listener. Accepted is True if the listener can be configured
-// in Envoy. It is False if the listener conflicts with another one, or if another Gateway has the port (Gateway
-// API, ListenerConditionAccepted).
+// in Envoy (Gateway API, ListenerConditionAccepted). Accepted is False, for example, if the listener conflicts with
+// another one, or if another Gateway has the port.
 func ListenerConditions(l *listen.Listener, generation int64) []metav1.Condition {
 	conflicted := condition(gwv1.ListenerConditionConflicted, generation, gwv1.ListenerReasonNoConflicts, l.Conflicted)
 	conflicted.Status = metav1.ConditionFalse
@@ -158,8 +158,8 @@ func listenerRejection(l *listen.Listener) manifest.Verdict[gwv1.ListenerConditi
 }
 
 // listenerProgrammed returns the condition Programmed of a listener. It is False if the listener is not
-// accepted or has no usable certificate. Otherwise it is Unknown until Envoy answers. For a conflict it has the
-// reason of the conflict, because the conformance tests of the Gateway API require that.
+// accepted, or if it needs a certificate and none is usable. Otherwise it is Unknown until Envoy answers. For a
+// conflict it has the reason of the conflict, because the conformance tests of the Gateway API require that.
 func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	bad := listenerRejection(l)
 	if bad.Good() && !l.Certified() {

@@ -15,10 +15,10 @@ import (
 // the reason without a constant.
 const reasonParentNotProgrammed gwv1.ListenerSetConditionReason = "ParentNotProgrammed"
 
-// SetAccepted returns the condition Accepted of a ListenerSet. The condition is True if the Gateway accepts the
-// ListenerSet and at least one listener of the ListenerSet can be served. If only some listeners can be served,
-// the message names the others. The parameter in has the ListenerSet's listeners at that Gateway. It is nil if
-// the Gateway does not exist, or if the ListenerSet is invalid.
+// SetAccepted returns the condition Accepted of a ListenerSet. The condition is True if the Gateway can be served
+// and accepts the ListenerSet, and at least one listener of the ListenerSet can be served. If only some listeners
+// can be served, the message names the others. The parameter in has the ListenerSet's listeners at that Gateway. It
+// is nil if the Gateway does not exist, or if the ListenerSet is invalid.
 func SetAccepted(set *listen.Set, in *listen.Part) metav1.Condition {
 	bad, served := setRejection(set, in)
 	c := condition(gwv1.ListenerSetConditionAccepted, set.Generation, gwv1.ListenerSetReasonAccepted, bad)

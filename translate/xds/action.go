@@ -29,7 +29,7 @@ func live(forward *ir.Forward) bool {
 }
 
 // routeAction returns Envoy's action for a route that forwards requests. The parameter match is the route's
-// condition. The parameter from is the action of the rule, whose field Forward must be set.
+// condition. The parameter from is the rule's action. The action's field Forward must be set.
 func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	timeout, idle := timeouts(from)
 	action := &routev3.RouteAction{
@@ -54,8 +54,9 @@ func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	return routev3.RouteAction_INTERNAL_SERVER_ERROR
 }
 
-// setClusters sets the clusters to which the action sends requests: weighted clusters, or a plain cluster for a
-// single backend without header changes and Rewrite. Backends with weight 0 are left out.
+// setClusters sets the clusters to which the action sends requests. Backends with weight 0 are left out. If only one
+// backend is left, and it has neither header changes nor a Rewrite, the action gets a plain cluster. In all other
+// cases it gets weighted clusters.
 func setClusters(action *routev3.RouteAction, backends []ir.Backend) {
 	weighted := &routev3.WeightedCluster{}
 	plain := true
@@ -100,8 +101,8 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 // the route does not retry, there is only one attempt, so BackendTimeout limits the exchange, too. The stricter of
 // the two limits applies.
 //
-// The result idle replaces the listener's idle timeout for this route. It is equal to timeout if the listener's idle
-// timeout could end the exchange before a limit that is set. In all other cases, idle is nil.
+// The result idle replaces the listener's idle timeout for this route. If a limit applies, and it is 0 or longer
+// than the listener's idle timeout, the result idle is equal to the result timeout. In all other cases, idle is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {

@@ -83,7 +83,7 @@ func celAttributes() map[string][]string {
 }
 
 // celFunctions returns the functions that Envoy supports. The value is true if the function may return a
-// boolean. "+" is missing, because it fails at run time although Envoy accepts it for texts.
+// boolean. "+" is missing: Envoy accepts an expression with "+" for texts, but fails to evaluate it.
 func celFunctions() map[string]bool {
 	return map[string]bool{
 		operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true, operators.In: true,
@@ -166,7 +166,8 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 }
 
 // call checks the call of a function or operator. It sets c.fault if Envoy does not have the function, if a regular
-// expression is invalid or not a constant, if values of different types are compared, or if an argument has a fault.
+// expression is invalid or not a constant, if values of different types are compared, or if there is a fault in an
+// argument or in the receiver of a method call. The parameter depth is how deep the call is nested.
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {

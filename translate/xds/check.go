@@ -138,7 +138,8 @@ func (c *checker) checkMatch(match *ir.Match) {
 	}
 }
 
-// value rejects a condition for a header or query parameter whose value or regular expression is invalid.
+// value rejects a condition for a header or query parameter if the value or regular expression of the condition is
+// invalid.
 func (c *checker) value(field string, match ir.ValueMatch) {
 	if match.Regex {
 		c.regex(field, match.Value)
@@ -147,8 +148,8 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 	c.text(field, match.Value)
 }
 
-// regex rejects patterns that Envoy's RE2 does not accept, or that are too long or too costly. Go and RE2 have almost
-// the same syntax; foreignEscape finds the differences.
+// regex rejects patterns that Envoy's RE2 does not accept, or that are empty, too long or too costly. Go and RE2 have
+// almost the same syntax; foreignEscape finds the differences.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
 		c.reject(field, fmt.Sprintf("regular expression %q %s", manifest.Shorten(pattern), reason),
@@ -156,7 +157,7 @@ func (c *checker) regex(field, pattern string) {
 	}
 }
 
-// regexFault returns what is wrong with a regular expression, or "" if Envoy may be sent the expression.
+// regexFault returns what is wrong with a regular expression, or "" if the expression may be sent to Envoy.
 func regexFault(pattern string) string {
 	if pattern == "" {
 		return "is empty"
@@ -213,8 +214,8 @@ func knownClass(name string) bool {
 	return category && name != "Cn" && name != "LC"
 }
 
-// headers rejects header changes with an invalid value, or with a name that changedName rejects. The parameter field
-// is the path of the field that has the changes.
+// headers rejects header changes with an invalid or too long value, or with a name that changedName rejects. The
+// parameter field is the path of the field that has the changes.
 func (c *checker) headers(field string, mods ir.HeaderMods) {
 	for _, list := range [][]ir.Header{mods.Set, mods.Add} {
 		for _, header := range list {
@@ -233,8 +234,8 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 
 // changedName rejects a change of a header that has an invalid name or must not be changed. The parameter remove is
 // true if the change removes the header, and false if it sets or adds the header. Envoy itself rejects changes of
-// Host and of pseudo headers. changedName also rejects changes that Envoy would accept: every change of
-// protectedHeaders, and setting or adding a header that isEnvoyHeader names.
+// Host and of pseudo headers. changedName also rejects changes that Envoy would accept: every change of a header in
+// protectedHeaders, and a change that sets or adds a header for which isEnvoyHeader is true.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")

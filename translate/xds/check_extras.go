@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CheckExtras returns what Envoy would reject in a policy. It also returns warnings about settings that do not do
-// what the policy says. The problems name fields of the policy. Policies without errors may be merged, and the
-// result needs no other check.
+// CheckExtras returns the problems of a policy's settings: what Envoy would reject, header changes that gatefold does
+// not allow (see changedName and checkIdentities), and, as warnings, settings that do not do what the policy says.
+// The problems name fields of the policy. Policies without errors may be merged, and the result needs no other check.
 func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
 	for _, f := range policyFields() {

@@ -34,8 +34,8 @@ type policyField struct {
 //   - CORS answers preflight requests before a filter demands credentials of the client.
 //   - acl costs less than all later filters.
 //   - CSRF, oauth2, jwtAuth, basicAuth and apiKeyAuth need only the headers of a request.
-//   - The buffer comes before filters that wait for a service. Otherwise Envoy would not measure bytes that
-//     arrive during the wait.
+//   - The buffer comes before extAuth, rateLimit.global and extProc, which wait for a service. Otherwise Envoy would
+//     not measure bytes that arrive during the wait.
 //   - Rate limits come after the filters that reject requests, except extProc. So rejected requests are not
 //     counted.
 //   - transformation and headerModifiers come last: all other filters read the headers before they are changed.
@@ -77,7 +77,7 @@ func HeldByHost(name ir.Field) bool {
 }
 
 // withExtras returns the action of a rule with the settings of policies added. If the rule and the policies have the
-// same setting, that of the rule wins.
+// same setting, that of the rule wins. For a redirect with PortLess, withExtras also sets Extras.LocationPort.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {

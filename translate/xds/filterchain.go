@@ -31,7 +31,8 @@ func httpFilterChain() []*hcmv3.HttpFilter { return chainOf(httpFilters()) }
 
 // upgradeFilterChain returns the filter chain for WebSockets. It has the filters of the normal chain in the same
 // order, except those that cannot work for WebSockets: they are left out (noUpgrades) or replaced (upgradeService).
-// So a policy that rejects a request also rejects the upgrade of the request to a WebSocket.
+// So a policy that rejects a request also rejects the upgrade of the request to a WebSocket. The only exception is
+// the policy field buffer.
 func upgradeFilterChain() []*hcmv3.HttpFilter {
 	var filters []httpFilter
 	for _, filter := range httpFilters() {

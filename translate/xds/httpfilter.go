@@ -12,7 +12,7 @@ import (
 // a policy never changes a listener: routes that need the filter enable it by their own configuration.
 //
 // A virtual host can also configure the filter, for all routes that do not configure it. If a virtual host and its
-// route both configure the filter, Envoy uses the configuration of the route (for joined filters see joined).
+// route both configure the filter, Envoy uses the configuration of the route (but see the field joined).
 type httpFilter struct {
 	// name is the name of the filter in the chain and in the routes.
 	name string
@@ -39,11 +39,12 @@ type httpFilter struct {
 	// context returns the only setting of the filter that Envoy reads from the route and not from the chain. It
 	// returns nil if the extras do not have the setting. The function is nil if the filter has no such setting.
 	context func(*ir.Extras) message
-	// resource is true if Envoy fetches the filter's configuration as a resource with the filter's name. chain is
-	// then not used.
+	// resource is true if Envoy fetches the filter's configuration as a resource with the filter's name. The field
+	// chain is then not used.
 	resource bool
-	// noUpgrades is true if the chain for WebSockets lacks the filter. upgradeService replaces service in the
-	// chain for WebSockets (see forUpgrades). upgradeService is nil if nothing is replaced.
+	// noUpgrades is true if the chain for WebSockets lacks the filter. The function upgradeService is used there
+	// instead of the function service (see forUpgrades). If upgradeService is nil and noUpgrades is false, the chain
+	// for WebSockets has the filter unchanged.
 	noUpgrades     bool
 	upgradeService func(*ir.Extras) message
 	// field is the policy field to which the filter belongs. It is "" for a filter of no policy field.

@@ -75,6 +75,7 @@ type addressRanges struct {
 
 // bySource returns a matcher that chooses an action by the client's address. If several ranges contain the
 // address, the range with the longest prefix decides. The parameter others is the action for an address in no range.
+// An IPv4-mapped address (::ffff:192.0.2.1) counts as IPv4: an IPv6 range such as ::/0 does not contain it.
 func bySource(others *xdsmatcherv3.Matcher_OnMatch, rules ...addressRanges) *xdsmatcherv3.Matcher {
 	matcher, ranges := &xdsmatcherv3.Matcher{OnNoMatch: others}, &xdsmatcherv3.IPMatcher{}
 	for _, rule := range rules {

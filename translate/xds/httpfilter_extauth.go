@@ -76,7 +76,8 @@ func nameMatchers(names []string) *matcherv3.ListStringMatcher {
 	return list
 }
 
-// authTimeout is how long Envoy waits for a service by HTTP, if the service has no timeout of its own.
+// authTimeout is how long Envoy waits for the answer of an authorization service that it calls by HTTP, if the
+// service has no timeout of its own.
 const authTimeout = 2 * time.Second
 
 // httpService returns how Envoy calls an authorization service by HTTP.
@@ -124,8 +125,8 @@ func clientHeaders(names []string) *matcherv3.ListStringMatcher {
 	return nameMatchers(slices.Compact(all))
 }
 
-// httpCallBackoff is the wait before the first retry of a call by HTTP. The retry must fit into the timeout of
-// the call, but Envoy's default wait is up to a second.
+// httpCallBackoff is the longest wait before the first retry of a call by HTTP, if the service's retry settings have
+// none. The retry must fit into the timeout of the call, but Envoy's default wait is up to a second.
 const httpCallBackoff = 25 * time.Millisecond
 
 // httpCallRetry returns the retries of a call by HTTP.

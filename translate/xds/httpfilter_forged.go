@@ -27,8 +27,8 @@ func removeForged(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: mutations}
 }
 
-// checkIdentities rejects identity headers whose removal from clients' requests would break other routes of the
-// host, and names that a filter must not set.
+// checkIdentities rejects identity headers (ir.Identity) with an unsuitable name: one that a filter must not set, one
+// with an underscore, or one that requests of clients need, because gatefold removes identity headers from them.
 func checkIdentities(c *checker, extras *ir.Extras) {
 	read := map[string]bool{}
 	if extras.APIKeyAuth != nil {

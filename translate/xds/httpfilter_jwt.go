@@ -36,7 +36,8 @@ func NamesRequirement(table []byte) bool {
 	return bytes.Contains(table, []byte((&jwtv3.PerRouteConfig{}).ProtoReflect().Descriptor().FullName()))
 }
 
-// jwtDiscovery makes Envoy fetch the filter's configuration on the same stream as the listener.
+// jwtDiscovery returns the setting by which Envoy fetches the configuration of jwtFilter, on the same stream as the
+// listener.
 func jwtDiscovery() *hcmv3.HttpFilter_ConfigDiscovery {
 	return &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: &corev3.ExtensionConfigSource{
 		ConfigSource: adsSource(), TypeUrls: []string{pack(&jwtv3.JwtAuthentication{}).GetTypeUrl()},

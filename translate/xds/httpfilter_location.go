@@ -19,7 +19,7 @@ func locationFilter() httpFilter {
 	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}
 }
 
-// portlessLocation returns the configuration of locationFilter, or nil if the port stays.
+// portlessLocation returns the configuration of locationFilter, or nil if extras.LocationPort is 0.
 func portlessLocation(extras *ir.Extras) message {
 	if extras.LocationPort == 0 {
 		return nil

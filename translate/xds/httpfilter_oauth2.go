@@ -81,7 +81,8 @@ func sdsSecret(name string) *tlsv3.SdsSecretConfig {
 	return &tlsv3.SdsSecretConfig{Name: name, SdsConfig: adsSource()}
 }
 
-// cookieConfigs returns the SameSite attribute for all cookies. It returns nil if sameSite is "".
+// cookieConfigs returns the SameSite attribute for all cookies. It returns nil if sameSite is not
+// "Strict", "Lax" or "None".
 func cookieConfigs(sameSite string) *oauth2v3.CookieConfigs {
 	value, known := map[string]oauth2v3.CookieConfig_SameSite{
 		"Strict": oauth2v3.CookieConfig_STRICT, "Lax": oauth2v3.CookieConfig_LAX, "None": oauth2v3.CookieConfig_NONE,

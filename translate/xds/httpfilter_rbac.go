@@ -16,9 +16,9 @@ const openWithoutHeaderCode = "OpenWithoutHeader"
 const rbacPolicy = "rbac/"
 
 // rbacFilter returns the HTTP filter for the policy field rbac. It comes after the filters that authenticate,
-// because expressions read the metadata of these filters. It comes before the filters that count requests. Its
-// configuration is a matcher with an action for every request, and never a list of policies: if a list of policies
-// for denial is empty, Envoy lets all requests pass.
+// because expressions read the metadata of these filters. It comes before the filters that count requests. In a
+// route, its configuration is a matcher with an action for every request, and never a list of policies: if a list of
+// policies for denial is empty, Envoy lets all requests pass.
 func rbacFilter() httpFilter {
 	return httpFilter{name: "gatefold/" + string(ir.FieldRBAC), since: 1, chain: emptyRBAC, route: rbacRules}
 }

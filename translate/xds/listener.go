@@ -20,8 +20,8 @@ const (
 	maxHeadersKB = 60
 	// connectionIdleTimeout is how long Envoy keeps a connection without requests.
 	connectionIdleTimeout = 15 * time.Minute
-	// streamIdleTimeout is how long an exchange may last without any data. The length of a whole exchange is
-	// limited only by its route, because an upload may take long.
+	// streamIdleTimeout is how long an exchange may last without any data, if its route sets no other idle timeout.
+	// The length of a whole exchange is limited only by its route, because an upload may take long.
 	streamIdleTimeout = 5 * time.Minute
 	// headersTimeout is how long Envoy waits for all headers of a request.
 	headersTimeout = 30 * time.Second
@@ -152,9 +152,9 @@ func filterChain(port *ir.Port, chain *ir.Chain) *listenerv3.FilterChain {
 	return out
 }
 
-// udpListener returns the listener of a UDP port. The listener names one cluster, which has all backends of the route
-// with their weights. So a change of the backends does not update the listener. An update would end the listener's
-// sessions.
+// udpListener returns the listener of a UDP port. It sends datagrams to one cluster, which has all backends of the
+// route with their weights. So a change of the backends does not update the listener, as long as one of them can get
+// datagrams. An update would end the listener's sessions.
 func udpListener(port *ir.Port) *listenerv3.Listener {
 	listener := listenerOf(port)
 	listener.UdpListenerConfig = &listenerv3.UdpListenerConfig{}

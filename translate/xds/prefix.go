@@ -38,8 +38,8 @@ func Covers(match *ir.Match, key string) bool {
 // the route would count only its own requests.
 func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extras.RateLimit != nil }
 
-// regexPrefix returns the common beginning of all texts that a regular expression matches as a whole. It
-// returns "" if there is no common beginning, or if regexPrefix cannot find it.
+// regexPrefix returns a common beginning of all texts that a regular expression matches as a whole. It may be shorter
+// than their longest common beginning. It is "" if regexPrefix finds none.
 func regexPrefix(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -49,9 +49,9 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns the text with which every match of an expression begins, or "" if there is none or leading
-// cannot find it. The bool is true if every match consists of exactly this text. If another expression
-// follows, the caller may then append the beginning of its matches.
+// leading returns a text (prefix) with which every match of a regular expression begins, or "" if it finds none. If
+// the result whole is true, every match consists of exactly this text. If another expression follows, the caller may
+// then append the beginning of that expression's matches.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

@@ -37,8 +37,8 @@ func (r Release) Before(other Release) bool {
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
 // feature is something that gatefold sends, but that some supported releases of Envoy do not support. An Envoy
-// without the feature gets listeners without the feature's filter (see ListenerFor). Routes that use the feature
-// answer 500 in such an Envoy (see Lacks) or, for an optional feature, do not have the feature (see TableFor).
+// without the feature's filter gets listeners without this filter (see ListenerFor). In an Envoy without the feature,
+// routes that use it answer 500 (see Lacks) or, for an optional feature, do not have it (see TableFor).
 // gatefold cannot know beforehand what an Envoy rejects for other reasons: a search finds it (see Probe).
 type feature struct {
 	field ir.Field
@@ -51,7 +51,7 @@ type feature struct {
 	// the filter in their HTTP filter chain. Zero means that all releases support it.
 	chain Release
 	// routes is the first release in which routes can use the feature. In older releases, a Part that uses the
-	// feature answers 500.
+	// feature answers 500, unless the field optional is true.
 	routes Release
 	// optional is true if older releases get the route without the feature's configuration, instead of a route
 	// that answers 500. Such a route must be safe without the feature.
@@ -180,9 +180,9 @@ func Lacks(table []byte, of Release) (all []Lack) {
 	return lacksOf(table, lackedBy(of, false))
 }
 
-// lacksOf returns the routes and virtual hosts of an encoded RouteConfiguration that use one of the features in
-// lacking. If a virtual host itself uses a feature, its routes are not listed. If a virtual host has two different
-// routes with one name, and both use a feature, the virtual host is listed as well.
+// lacksOf returns the routes and virtual hosts of an encoded RouteConfiguration that use one of the features in the
+// list lacking. If a virtual host itself uses a feature, its routes are not listed. If a virtual host has two
+// different routes with one name, and both use a feature, the virtual host is listed as well.
 func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	if len(lacking) == 0 {
 		return nil
@@ -225,7 +225,7 @@ func lackedBy(of Release, optional bool) (lacking []feature) {
 
 // TableFor returns the RouteConfiguration for Envoys of one release (the parameter of). Optional features that the
 // release does not have are removed from the routes. If nothing is removed, same is true, and the result is the given
-// RouteConfiguration. TableFor does not change the routes and virtual hosts that Lacks returns for other features.
+// RouteConfiguration. TableFor does not remove other features that the release does not have (see Lacks).
 func TableFor(table *Resource, of Release) (out Resource, same bool) {
 	lacking, same := lackedBy(of, true), true
 	if len(lacking) == 0 {
@@ -265,9 +265,9 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns one of the features in the parameter of that an encoded virtual host or route uses. It returns nil
-// if the virtual host or route uses none of them. A filter that is only turned off does not count. The parameter
-// configs is the number of the field that has the filter configurations.
+// needed returns a feature that an encoded virtual host or route uses. It looks only for the features in a list (the
+// parameter of), and returns nil if none of them is used. A filter that is only turned off does not count. The
+// parameter configs is the number of the field that has the filter configurations.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

@@ -21,6 +21,6 @@ type Update struct {
 	Gateway string
 	Type    string
 	Name    string
-	// Resource is nil if the Gateway no longer uses it.
+	// Resource is the new version of the resource. It is nil if the Gateway no longer uses the resource.
 	Resource *Resource
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Route encodes a rule as one envoy.config.route.v3.Route with the rule's name. If Envoy would reject the rule,
-// Route returns problems and nil. The caller then uses Closed. Equal rules have equal bytes.
+// Route returns nil and the problems. The caller then uses Closed. Equal rules have equal bytes.
 func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
 	if problems := checkRule(rule); len(problems) > 0 {
 		return nil, problems

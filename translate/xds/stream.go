@@ -18,11 +18,12 @@ import (
 // connection. Trying again is safe, because nothing is sent before a connection exists.
 const connectAttempts = 3
 
-// streamChains returns the filter chains of an ir.Stream. Each hostname has its own chain, so that an edit of one
-// hostname does not affect connections of others. If Access denies clients, each hostname has a second chain,
-// which closes the connections of these clients. The client's address is a condition of the chain, because a
-// filter would be too late: Envoy's network rbac filter waits for the client's first byte, and the backend's first
-// bytes could pass before (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
+// streamChains returns the filter chains of an ir.Stream. Each hostname has its own chains, so that an edit of one
+// hostname does not affect connections of others. One chain is for the clients that Access admits. Another chain
+// closes the connections of the clients that Access denies. A chain for no clients is left out. If there are denied
+// clients, the client's address is a condition of each chain. A filter would be too late: Envoy's network rbac filter
+// waits for the client's first byte, and the backend's first bytes could pass before
+// (docs/design/policies.md#connections-are-judged-before-they-have-a-filter-chain).
 func streamChains(port *ir.Port, stream *ir.Stream) (out []*listenerv3.FilterChain) {
 	if stream.Domains == nil {
 		return chainsFor(port, stream, "")
@@ -109,7 +110,7 @@ func refusal(port *ir.Port, stream *ir.Stream) *tcpv3.TcpProxy {
 }
 
 // streamChain returns the filter chain of an ir.Stream for one hostname (the parameter domain), regardless of
-// stream.Access. If domain is "", the chain is for every connection. Each chain of a listener has another name. Envoy
+// stream.Access. If domain is "", the chain is for every connection. Each chain of a listener has its own name. Envoy
 // compares chains, so a change of one chain does not affect the connections of the others.
 func streamChain(port *ir.Port, stream *ir.Stream, domain string) *listenerv3.FilterChain {
 	out := &listenerv3.FilterChain{

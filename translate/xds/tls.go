@@ -54,7 +54,8 @@ func trust(name string, context *tlsv3.CertificateValidationContext) Resource {
 }
 
 // trusting returns the validation context of a listener or cluster. It combines the certificate checks in the
-// parameter demand with the CA certificates of the SDS Secret called name (see Trust and SystemTrust).
+// parameter demand with the CA certificates of an SDS Secret (see Trust and SystemTrust). The parameter name is the
+// name of this Secret.
 func trusting(name string, demand *tlsv3.CertificateValidationContext) *tlsv3.CommonTlsContext_CombinedValidationContext {
 	return &tlsv3.CommonTlsContext_CombinedValidationContext{
 		CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{

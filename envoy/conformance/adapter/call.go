@@ -78,8 +78,9 @@ func (c *call) known() bool {
 		c.subresource == "log" && c.resource.kind == "Pod"
 }
 
-// query parses the query of a request into c. It returns an error for an invalid value. It also returns an error for
-// an unknown parameter, because ignoring the parameter could give a wrong answer.
+// query sets c.labels and c.since from the query of a request: from labelSelector, sinceTime and sinceSeconds. It
+// returns an error if one of these is invalid. It ignores some other parameters, such as limit. For all others it
+// returns an error, because ignoring them could give a wrong answer.
 func (c *call) query(r *http.Request) error {
 	query := r.URL.Query()
 	for name := range query {

@@ -43,7 +43,8 @@ func (c *check) created(full map[string]any) field.ErrorList {
 
 // updated returns the validation errors of an object that replaces another one. The parameters are results of
 // complete: full is the new object, and before is the previous one. Like an API server, it ignores errors that
-// the previous object had too and that did not change (ratcheting).
+// the previous object had too and that did not change (ratcheting). If the previous object had duplicates in list
+// sets or list maps, it ignores all duplicates of the new object.
 func (c *check) updated(full, before map[string]any) field.ErrorList {
 	correlated := common.NewCorrelatedObject(full, before, &model.Structural{Structural: c.structural})
 	wrong := validation.ValidateCustomResourceUpdate(nil, full, before, c.values, validation.WithRatcheting(correlated))
@@ -53,8 +54,9 @@ func (c *check) updated(full, before map[string]any) field.ErrorList {
 	return c.obey(wrong, full, before, cel.WithRatcheting(correlated))
 }
 
-// obey appends the errors of the CEL rules to wrong. If wrong contains, for example, a missing field or a wrong
-// type, the rules could fail to run. Then it appends only a note that the rules were not checked.
+// obey appends the errors of the CEL rules to the list wrong. If this list already has, for example, an error about
+// a missing field or a wrong type, the rules could fail to run. In this case obey appends only a note that the rules
+// were not checked.
 func (c *check) obey(wrong field.ErrorList, full, before map[string]any, options ...cel.Option) field.ErrorList {
 	for _, w := range wrong {
 		switch w.Type {

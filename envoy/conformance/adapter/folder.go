@@ -51,7 +51,7 @@ func (k key) file() string {
 
 // SetEndpointSlices replaces the EndpointSlices that the previous call stored. It deletes those that are not in
 // the list. EndpointSlices that a client wrote are not deleted. It returns an error if a file cannot be
-// written.
+// written or removed.
 func (a *Adapter) SetEndpointSlices(slices []*discoveryv1.EndpointSlice) error {
 	r := a.kind(schema.GroupKind{Group: discoveryv1.GroupName, Kind: "EndpointSlice"})
 	gone := map[key]bool{}

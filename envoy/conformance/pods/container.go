@@ -106,7 +106,7 @@ func (c *container) variable(name, fallback string) string {
 }
 
 // listen listens on a TCP port. The listener and all connections that it accepts are closed with the container.
-// It returns an error if the port is not available.
+// It returns an error if the port is not available, or if the container is closed.
 func (c *container) listen(port string) (net.Listener, error) {
 	bound, err := net.Listen("tcp4", net.JoinHostPort(c.address, port))
 	if err != nil {
@@ -115,8 +115,8 @@ func (c *container) listen(port string) (net.Listener, error) {
 	return &listener{TCPListener: bound.(*net.TCPListener), container: c}, c.hold(bound)
 }
 
-// listenPacket listens on a UDP port. The socket is closed with the container. It returns an error if the port
-// is not available.
+// listenPacket listens on a UDP port. The socket is closed with the container. listenPacket returns an error if the
+// port is not available, or if the container is closed.
 func (c *container) listenPacket(port string) (net.PacketConn, error) {
 	bound, err := net.ListenPacket("udp4", net.JoinHostPort(c.address, port))
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// serveDNS is the program for the image coredns. It answers each query for an A record with the address of its
-// pod, which is enough for the suite. It does not read the Corefile, because that forwards to servers outside
-// of this machine.
+// serveDNS is the program for the image coredns. It answers every query for an A record with the address of the
+// pod that serveDNS runs in, whatever the queried name is. This is enough for the suite. serveDNS does not read the
+// Corefile, because the Corefile forwards to servers outside of this machine.
 func serveDNS(c *container) error {
 	bound, err := c.listenPacket("53")
 	if err != nil {

@@ -16,7 +16,8 @@ type mounts struct {
 	sources   Sources
 }
 
-// read returns the current content of a mounted file. It returns an error if the file does not exist.
+// read returns the current content of a mounted file. It returns an error if no volume is mounted there, and
+// otherwise the error of fromVolume.
 func (m mounts) read(path string) ([]byte, error) {
 	for _, mount := range m.container.VolumeMounts {
 		file, inside := strings.CutPrefix(path, strings.TrimSuffix(mount.MountPath, "/")+"/")
@@ -32,8 +33,8 @@ func (m mounts) read(path string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: no volume is mounted there", path)
 }
 
-// fromVolume returns the content of a file in a volume. file is the path inside of the volume. It returns an
-// error if the file does not exist.
+// fromVolume returns the content of a file in a volume. file is the path inside of the volume. fromVolume returns an
+// error if the file does not exist, or if the volume is neither a Secret nor a ConfigMap.
 func (m mounts) fromVolume(volume corev1.Volume, file string) ([]byte, error) {
 	switch {
 	case volume.Secret != nil:
@@ -44,8 +45,9 @@ func (m mounts) fromVolume(volume corev1.Volume, file string) ([]byte, error) {
 	return nil, fmt.Errorf("volume %s: only Secrets and ConfigMaps are known", volume.Name)
 }
 
-// fromObject returns the content of a file from a Secret or ConfigMap. The key is the name of the file, or the
-// key that items map to that name. It returns an error if the object or the key does not exist.
+// fromObject returns the content of a file from a Secret or ConfigMap. The file has the value of the key that the
+// parameter items maps to the file's name, or else the value of the key with the file's name. fromObject returns an
+// error if the object or the key does not exist.
 func (m mounts) fromObject(kind, name string, items []corev1.KeyToPath, file string) ([]byte, error) {
 	source := m.sources.Secret
 	if kind == "ConfigMap" {

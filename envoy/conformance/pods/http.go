@@ -189,8 +189,8 @@ func wait(ctx context.Context, w http.ResponseWriter, text string) bool {
 
 // retry reads the query parameters uuid, succeedAfter, delayRetry and responseCode. The first succeedAfter requests
 // with the same uuid fail; the method echo answers later ones. A failed request waits for the time delayRetry.
-// Then it gets the status responseCode, or a TCP reset if responseCode is not set. Without uuid and a number in
-// succeedAfter, a request gets 400.
+// Then it gets the status responseCode, or a TCP reset if responseCode is not set. A request without uuid, or
+// without a number in succeedAfter, gets 400. A failed request with an invalid delayRetry gets 400, too.
 func (e *echo) retry(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	uuid := query.Get("uuid")

@@ -56,7 +56,8 @@ func sliceService(service *corev1.Service, pods []*pod) []*discoveryv1.EndpointS
 	return slices.Collect(maps.Values(byPorts))
 }
 
-// newSlice returns an EndpointSlice without endpoints for a Service. Its name depends on the ports.
+// newSlice returns an EndpointSlice without endpoints for a Service. The slice's name depends on the Service's name
+// and on the ports.
 func newSlice(service *corev1.Service, ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
 	text := ""
 	for _, port := range ports {

@@ -207,7 +207,7 @@ func (w *World) sorted() []*pod {
 	return out
 }
 
-// publish calls w.changed with the EndpointSlices if they differ from the last call.
+// publish calls w.changed with the EndpointSlices of all Services, if they differ from those of the last call.
 func (w *World) publish() {
 	w.out.Lock()
 	defer w.out.Unlock()

@@ -16,7 +16,8 @@ type Spot struct {
 	Value *Node
 }
 
-// Find returns the key or value at an offset. The offset right after a token still belongs to the token.
+// Find returns the key or value at an offset. The offset right after a token still belongs to the token. If n itself
+// is a scalar, the result has this scalar for every offset.
 func (n *Node) Find(offset int) Spot {
 	var spot Spot
 	for n != nil {

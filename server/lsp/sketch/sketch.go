@@ -112,9 +112,9 @@ func separates(line []byte) bool {
 	return found && (len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || rest[0] == ' ')
 }
 
-// parser reads YAML from the offset at. A method that returns a Node or an Entry sets at to the end of what it
-// read. In the methods, the parameter least is the leftmost column at which the value may begin, and depth
-// counts the values around it.
+// parser reads YAML. The field at is the offset from which it reads on. A method that returns a Node or an Entry
+// sets this field to the end of what it read. In the methods, the parameter least is the leftmost column at which
+// the value may begin. The parameter depth counts the values around this value.
 type parser struct {
 	text []byte
 	at   int
@@ -171,8 +171,9 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 // dash reports whether there is a dash of a sequence item at p.at.
 func (p *parser) dash() bool { return p.byteAt(p.at) == '-' && isBlank(p.byteAt(p.at+1)) }
 
-// block reads the value at the next token. It returns nil if there is no token, if the token is left of the column
-// in the parameter least (the token then belongs to an outer value), or if depth is above maxDepth.
+// block reads the value at the next token. It returns nil if there is no token, or if depth is above maxDepth. It
+// also returns nil if the token is left of the column in the parameter least: the token then belongs to an outer
+// value.
 func (p *parser) block(least, depth int) *Node {
 	if !p.next() || p.column() < least {
 		return nil

@@ -141,8 +141,8 @@ func (r *reader) host() *ir.HostView {
 	return &hosts[len(hosts)-1]
 }
 
-// endHost sets the rules of the last host to the rules read since then. It does nothing if no host was read, or
-// if the host already has rules.
+// endHost gives the last host the rules that were read after it. It does nothing if the last port has no host, or if
+// the host already has rules.
 func (r *reader) endHost() {
 	if h := r.host(); h != nil && h.Rules == nil {
 		rules := r.rules

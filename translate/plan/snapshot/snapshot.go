@@ -30,7 +30,7 @@ const ContentType = "application/jsonl"
 
 // Head is the first record of a snapshot.
 type Head struct {
-	// Format identifies the version that wrote the snapshot: see format.
+	// Format identifies the version that wrote the snapshot (see the function format).
 	Format string
 	// Key is the key for the sums of secrets. It is random, and must be the same for both sides of a comparison.
 	Key []byte
