@@ -290,7 +290,7 @@ func TestTheHintOfABudget(t *testing.T) {
 		hint string
 	}{
 		{100, "; or raise --max-routes-per-host"},
-		{0, "; the limit of a folder is 1000 rules and 256 more for each of its HTTPRoutes, whatever --max-routes-per-host"},
+		{0, "; the limit of a folder is 1000 rules and 256 more for each of its routes, whatever --max-routes-per-host"},
 	} {
 		w := newWorldWith(t, translate.Options{MaxRoutes: test.most})
 		problems := w.apply(tree(bomb(9)))

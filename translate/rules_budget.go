@@ -116,7 +116,7 @@ func (b budgetOut) describe(key branchKey) budgetOut {
 	b.Message = fmt.Sprintf("the %s below %s multiply: they can come to %d rules %s, and the limit is %d; the rule answers 500", which, key.Root, b.Rules, where, b.Limit)
 	b.Hint = "delegate to fewer routes, or take matches out: the matches of parents and children multiply; "
 	if b.Few {
-		b.Hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its HTTPRoutes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
+		b.Hint += fmt.Sprintf("the limit of a folder is %d rules and %d more for each of its routes, whatever --max-routes-per-host", budgetBase, budgetPerRoute)
 	} else {
 		b.Hint += "or raise --max-routes-per-host"
 	}

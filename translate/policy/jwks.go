@@ -30,8 +30,9 @@ type jwk struct {
 	K string `json:"k,omitempty"`
 }
 
-// minRSABits is the smallest size of an RSA key (RFC 7518, section 3.3).
-const minRSABits = 2048
+// minRSABits is the smallest size of an RSA key (RFC 7518, section 3.3), and maxRSABits the largest that gatefold
+// takes.
+const minRSABits, maxRSABits = 2048, 16384
 
 // ReadJWKS reads public keys from a text, which is a JWKS, a single JWK, or a public key as PEM. It returns the
 // usable keys as a JWKS. The result skipped says which keys are left out, and why. If the text is none of these, if
@@ -128,8 +129,8 @@ func (k *jwk) checkRSA() (why string) {
 	switch {
 	case n == nil || e == nil || !e.IsInt64() || e.Int64() < 3 || e.Bit(0) == 0:
 		return "n or e is no number in base64url"
-	case n.BitLen() < minRSABits || n.BitLen() > 8*minRSABits:
-		return fmt.Sprintf("n has %d bits, and RSA needs %d or more", n.BitLen(), minRSABits)
+	case n.BitLen() < minRSABits || n.BitLen() > maxRSABits:
+		return fmt.Sprintf("n has %d bits, and RSA needs %d to %d", n.BitLen(), minRSABits, maxRSABits)
 	case k.Alg != "" && !strings.HasPrefix(k.Alg, "RS") && !strings.HasPrefix(k.Alg, "PS"), k.Alg != "" && !knownSize(k.Alg[2:]):
 		return "alg is not RS256, RS384, RS512, PS256, PS384 or PS512"
 	}
