@@ -202,9 +202,9 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 	})
 }
 
-// readTLSOption sets an option of a policy in tls. If the option or its value is unknown, nothing is set, and
-// message and hint say what is wrong. Unknown options are wrong because they may be meant to protect. If
-// nothing is wrong, message is "".
+// readTLSOption sets an option of a policy in tls. If the option or its value is unknown, readTLSOption sets
+// nothing, and message and hint say what is wrong. Otherwise message is "". An unknown option is not ignored,
+// because the user may want it to make connections safer.
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion

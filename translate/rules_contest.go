@@ -120,7 +120,7 @@ func winProblems(won memo.Ordered[*win]) []manifest.Problem {
 	var out []manifest.Problem
 	for w := range won.All() {
 		out = append(out, manifest.Problem{
-			Code: codeShadowed, Severity: manifest.Warning, Object: w.Winner, Field: "spec.hostnames",
+			Code: codeContested, Severity: manifest.Warning, Object: w.Winner, Field: "spec.hostnames",
 			Message: fmt.Sprintf("this route has host %q on listener %s of Gateway %s, and %s, which asks for it as well, is not accepted there", w.Domain, w.Listener, w.Gateway, w.Loser),
 			Hint:    "decide which namespace has this host, or give the two routes hostnames of their own",
 		})

@@ -84,14 +84,14 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns what a node (see flatKey) adds to the virtual hosts of its root. A child adds its own rules.
-// Any node also adds the rule Rest of a delegating match (route.Point), which answers the requests that no child
-// matches, in each of these cases:
+// runGraft returns the rules that a node (see flatKey) adds to the virtual hosts of its root. A child adds its own
+// rules. Any node may also add the guards of its delegating matches (route.Point). The guard Point.Rest answers
+// the requests that no child matches. The guard is added only in these cases:
 //   - The Point accepts no route, must not delegate, or is Guarded.
 //   - A route that the Point names is missing.
 //   - A route that the Point selects has too many copies.
 //
-// If the node's own route or the root has too many copies, nothing is added.
+// If the node's own route or the root has too many copies, no rule is added.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	flat := r.in.flat.Get(c, key)
 	tables, guests := r.in.tablesOf(c, key, flat.Hosts)

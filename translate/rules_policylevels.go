@@ -17,10 +17,10 @@ import (
 )
 
 // policyLevels returns the policies of a flattened rule by level. The first levels are those of the rules that
-// delegate to the rule, root first. The last level has the policies of the rule in its own route (of). It may be
-// nil if the rule has no such policies. If the parameter targeted is false, no policy targets the route, so that only
-// policies named by a filter of the rule are looked up. If targeted is false and no level has policies, the usual
-// case, the result is nil.
+// delegate to the rule, root first. The last level has the policies of the rule in its own route (of). The
+// parameter targeted is true if a policy targets that route. If it is false, the last level is looked up only if a
+// filter of the rule names a policy, and is nil otherwise. If the last level is nil and the other levels have no
+// policies, the usual case, the result is nil.
 func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {

@@ -199,6 +199,7 @@ func (l *loss) problem() manifest.Problem {
 		problem.Code = codeShadowed
 	}
 	if l.Wins {
+		problem.Code = codeContested
 		problem.Message = fmt.Sprintf("on port %d of Gateway %s, this route has %s listener %s, which %s asks for as well", l.Port, l.Gateway, l.what(), l.Listener, l.Other)
 	}
 	return problem

@@ -8,8 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// codeShadowed is the code of problems about requests that go to another route.
-const codeShadowed = "Shadowed"
+// These are the codes of problems about requests, hosts or connections that two routes or matches claim, and that
+// only one of them gets: codeShadowed for the loser, and codeContested for a winner in another namespace.
+const codeShadowed, codeContested = "Shadowed", "Contested"
 
 // problemSet has the problems that one value of a rule or fold causes. id names the rule and the key of the
 // value.

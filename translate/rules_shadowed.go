@@ -187,6 +187,7 @@ func (s *shadow) problem(more int) manifest.Problem {
 	}
 	problem := manifest.Problem{Code: codeShadowed, Severity: manifest.Warning, Object: s.Route, Field: s.Field}
 	if s.Wins {
+		problem.Code = codeContested
 		problem.Message = fmt.Sprintf("this match takes all requests for %s from %s, which is the same: %s", requests, s.By, s.Why)
 		problem.Hint = "decide which namespace has this host and match, or make the two matches differ"
 		return problem

@@ -32,8 +32,9 @@ func copyStatus(status any) any {
 	panic(fmt.Sprintf("status of an unknown type %T", status))
 }
 
-// conditionList is one of the condition lists of a status. The same list has the same name in every version of
-// the status.
+// conditionList is one of the condition lists of a status. The name is "" for the conditions of the object itself.
+// Otherwise it identifies the listener, parent or ancestor. A list keeps its name when the status changes, so that
+// the same list can be found in an earlier status.
 type conditionList struct {
 	name       string
 	conditions []metav1.Condition

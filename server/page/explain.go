@@ -13,8 +13,9 @@ import (
 	"github.com/gatefold/gatefold/translate/explain"
 )
 
-// The page explain shows at most maxTrace rows, and at most maxListed items in one row. The query of a request
-// has at most maxQuestion bytes.
+// maxTrace is the largest number of rows that the page for explain shows, and maxListed the largest number of items
+// in one row. maxQuestion is the largest size, in bytes, of the query string of the page's own URL, which has the
+// fields of the form.
 const maxTrace, maxListed, maxQuestion = 200, 20, 16 << 10
 
 // explainPage is the form for a request to explain, and the answer.

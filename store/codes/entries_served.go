@@ -33,6 +33,7 @@ func ofRoutes() []Entry {
 	return []Entry{
 		{"BackendNotFound", Error, "A reference leads to a Service, Backend or route that does not exist. Its share of requests answers 500, or UNAVAILABLE for a GRPCRoute.", "Create the object, or correct the reference; the hint has the nearest name."},
 		{"DelegatedRefField", Warning, "A reference to routes has a field that has no effect there: `weight`, `port` or `filters`.", "Remove the field."},
+		{"Contested", Warning, "A route of another namespace asks for the same requests, host or connections. This one is served, and the other is not.", "Decide which namespace has them, and change the other route."},
 		{"EndpointRefused", Error, "A backend leads to the metadata service of a cloud, to gatefold itself or to Envoy's admin interface. gatefold sends no request there.", "Correct the address. If it is meant, name it in `--allow-endpoints`."},
 		{"EnvoyTooOld", Either, "A connected Envoy lacks what the rule or the Gateway's policy needs, and answers 500 for it. A warning if other Envoys serve it.", "Upgrade the Envoy that the message names. No edit or reload is needed then."},
 		{"HostnameConflict", Error, "An HTTPRoute and a GRPCRoute want one hostname of a listener, or two listeners want one hostname of a port. The older one is served.", "Use different hostnames or listeners."},
@@ -54,7 +55,7 @@ func ofRoutes() []Entry {
 		{"RejectedByEnvoy", Error, "Every connected Envoy rejected the rule. It answers 500 until the rule changes; all other rules are served.", "Change what Envoy's words name. If the rule is valid, please report it."},
 		{"RouteWeightIgnored", Warning, "The annotation `kgateway.dev/route-weight` has no effect: weights are off, or the route is not an HTTPRoute.", "Start gatefold with `--weighted-route-precedence`, or remove the annotation."},
 		{"ServesNowhere", Warning, "The route is never reached: it has no parent, and no route delegates to it.", "Add a parentRef to a Gateway, or a reference from another route."},
-		{"Shadowed", Warning, "Another match of the host takes the same requests and comes first. This one gets none.", "Remove one of the two, or make them differ."},
+		{"Shadowed", Warning, "Another route or match takes the same requests or connections and comes first. This one gets none.", "Remove one of the two, or make them differ."},
 		{"ShadowedByListener", Warning, "A more specific listener serves the host, so that the route gets no request through this one.", "Attach the route to the more specific listener."},
 		{"TooManyCopies", Error, "The copies of the route's matches would cost Envoy too much (`--max-copies`): many hostnames or listeners, times regular expressions, policies and filters. The route is not served: its hosts, and what a parent hands to it, answer 500. Or a policy of a Gateway, a listener or a ListenerSet would be on too many hosts: the routes of its listeners answer 500.", "Use fewer hostnames, listeners and regular expressions, or smaller policies and filters, or raise the limit."},
 		{"TooManyRoutes", Error, "Delegation or inclusion would come to more rules than `--max-routes-per-host`. The delegating rule answers 500.", "Split the tree, use fewer matches, or raise the limit."},

@@ -165,8 +165,8 @@ func (l *listener) compare(host string) {
 }
 
 // route adds the HTTPRoute of a host at a listener, or several HTTPRoutes if there are more than maxWritten
-// rules. In the map targets, it appends to each router the targetRefs of the router's rules, for the router's
-// policies.
+// rules. The map targets has a list of targetRefs for each router, which the router's policies use. For each rule
+// of a router that has backendRefs or filters, route appends a targetRef to the router's list.
 func (w *traefikWriter) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router

@@ -33,8 +33,8 @@ type Result struct {
 	// Differences are the parts of the line that differ from what happens. If the verdict is Unknown, facts that
 	// are not known may be their cause.
 	Differences []Difference
-	// Doubts are the parts of the line that cannot be judged. If there are no Differences, they are why the
-	// verdict is Unknown or Skipped.
+	// Doubts are the parts of the line that cannot be judged. If the verdict is Unknown or Skipped and there are no
+	// Differences, the Doubts are the reason.
 	Doubts []Doubt
 	// Got is what happens to the request, in the syntax of a line.
 	Got string

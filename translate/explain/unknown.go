@@ -44,8 +44,9 @@ func mayEqual(value, text string) bool {
 	return len(text) > len(before)+len(after) && strings.HasPrefix(text, before) && strings.HasSuffix(text, after)
 }
 
-// takesAll reports whether a regular expression is ".*" or ".+", perhaps written in another way: it then matches
-// every header value that is not empty. It returns false for all longer expressions.
+// takesAll reports whether a regular expression is ".*" or ".+", or another spelling that parses to the same, such
+// as ".{0,}" or "(?s).*". Such an expression matches every header value that is not empty. takesAll returns false
+// for all other expressions, even if they match the same values, such as "(.*)" or ".*.*".
 func takesAll(pattern string) bool {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -104,8 +104,9 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 	return cell
 }
 
-// Index lists keys by properties of their values. Reading a list depends on the whole list, so use an Index
-// only for lists that are always short. Use a Fold for others.
+// Index lists keys by properties of the keys and their values. A rule that reads a list runs again whenever a key
+// is added to or removed from that list. So use an Index only for lists that are always short, and a Fold for
+// others.
 type Index[X comparable, K comparable] struct {
 	label   // without a name: names returns the names of the sources
 	compare func(a, b K) int

@@ -121,7 +121,7 @@ type builder struct {
 	port     uint32
 	wildcard string
 	weight   int32
-	blocks   bool // weights order only siblings
+	blocks   bool // the rules below one delegating match are a block in the order (Setting.Siblings)
 	grpc     bool // the object is a GRPCRoute
 	hosts    ir.Hosts
 	links    []Link

@@ -23,8 +23,9 @@ type place struct {
 }
 
 // places returns the positions in the delegation tree at which the rule with index i serves. For a root, there is one
-// for each match of the rule. For a child, there is one for each match of the rule under each parent's match with
-// which it can be combined. A match that can be combined with no parent's match is added to b.flat.Missed.
+// for each match of the rule, except for matches with a PathPostfix, which only a child can have. For a child, there
+// is one for each match of the rule under each parent's match with which it can be combined. If a child's match can
+// be combined with no parent's match, it is added to b.flat.Missed.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {

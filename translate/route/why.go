@@ -21,9 +21,10 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns the beginning of the text of Why. The parameters first and second are what decides (see parting).
-// The parameters firstIs and secondIs say which of these two are blocks (the rules below one delegating match, see
-// Compare). The text names the match and route of each block. If neither is a block, the text is "".
+// whyBlocks returns the beginning of the text of Why. The parameters first and second are the results of parting
+// for the winner and for the loser: the rule itself, or a block that contains it. A block is the rules below one
+// delegating match (see Compare). The parameters firstIs and secondIs are true if first and second are blocks. The
+// text names the match and route of each block. If neither is a block, the text is "".
 func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
 	switch {
 	case firstIs && secondIs:
