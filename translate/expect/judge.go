@@ -112,7 +112,7 @@ func (j *Judge) Judge(r Request) Result {
 	if r.OnlyEnvoy {
 		c.result.Verdict = Skipped
 		c.doubt(outcome, "the line says that only Envoy can answer it")
-		j.hidden.result(&c.result, explain.Hide(nil, explain.Query{}))
+		j.hidden.result(&c.result)
 		return c.result
 	}
 	if r.Connection() {
@@ -121,7 +121,7 @@ func (j *Judge) Judge(r Request) Result {
 		c.answer(j.index.Request(j.Query(r)))
 	}
 	c.conclude()
-	j.hidden.result(&c.result, explain.Hide(c.rule, j.Query(r)))
+	j.hidden.result(&c.result)
 	return c.result
 }
 
@@ -135,7 +135,6 @@ type comparison struct {
 	// other is true if the request may get another answer, with which the line may be right. Facts that are not
 	// known decide this.
 	other bool
-	rule  *ir.Rule // the rule that matches the request, or nil
 }
 
 // differs adds a Difference, unless the result has it already.
@@ -174,7 +173,7 @@ func (c *comparison) conclude() {
 // answer compares a line with explain's answer to its request. It adds differences and doubts to the result.
 func (c *comparison) answer(answer explain.Answer) {
 	r := c.request
-	c.result.Rules, c.rule = reached(answer.Rule), answer.Rule
+	c.result.Rules = reached(answer.Rule)
 	switch {
 	case len(answer.Candidates) > 0:
 		c.severalGateways(answer.Candidates)

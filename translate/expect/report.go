@@ -74,6 +74,7 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 		line := result.Report()
 		if result.Verdict == Failed && report.Failed < maxExplained {
 			line.explain(facts, judge.Query(request))
+			judge.hidden.report(&line, request)
 		}
 		report.Add(line)
 	}
@@ -99,6 +100,7 @@ func Failures(facts explain.Facts, requests []Request, most int, stop func() err
 		if all++; all <= most {
 			line := result.Report()
 			line.explain(facts, judge.Query(request))
+			judge.hidden.report(&line, request)
 			failed = append(failed, line)
 		}
 	}

@@ -56,7 +56,7 @@ func NewObserver(view *ir.View) *Observer { return &Observer{newRedaction(view)}
 // Compare compares a line with what a client has seen of one or several answers, and returns the verdict.
 func (o *Observer) Compare(r Request, seen []Seen) Result {
 	result := compare(r, seen)
-	o.hidden.result(&result, func(text string) string { return text })
+	o.hidden.result(&result)
 	return result
 }
 

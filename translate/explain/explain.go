@@ -45,7 +45,7 @@ func Explain(f Facts, q Query) (*Report, error) {
 		b.report.locate(f.Places)
 	}
 	policies.place()
-	b.report.redact(a.credentials(q))
+	b.report.redact(a.redaction(), q)
 	return b.report, nil
 }
 

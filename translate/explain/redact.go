@@ -11,139 +11,128 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// redacted replaces a password, key or token of the query.
+// redacted replaces a password, key or token.
 const redacted = "[redacted]"
 
-// asked returns the credentials in a query: the values that the rule's authentication policies read. It returns
-// nil if rule is nil. Some of the texts may be "".
-func asked(rule *ir.Rule, q Query) (texts []string) {
+// shortCredential is the number of bytes below which a credential may also be a part of a word.
+const shortCredential = 6
+
+// Redaction removes the credentials of requests from texts that are shown. Credentials are the values of some headers
+// and query parameters: those that a policy of a rule compares with credentials (AddRule), and those with a name for
+// credentials, such as cookie (see ir.NamesCredential).
+type Redaction struct {
+	headers, parameters map[string]bool
+}
+
+// NewRedaction returns a Redaction that knows no rule.
+func NewRedaction() *Redaction {
+	return &Redaction{headers: map[string]bool{}, parameters: map[string]bool{}}
+}
+
+// AddRule adds the names of headers and query parameters that may have credentials for a rule. The parameter rule may
+// be nil.
+func (d *Redaction) AddRule(rule *ir.Rule) {
 	if rule == nil {
-		return nil
+		return
 	}
-	r, extras := newRequest(q), rule.Action.Extras.OrNone()
-	if extras.BasicAuth != nil {
-		for _, value := range r.headers["authorization"] {
-			texts = append(texts, value, strings.TrimPrefix(value, "Basic "))
-		}
-	}
+	extras := rule.Action.Extras.OrNone()
 	if extras.JWTAuth != nil {
 		for _, p := range extras.JWTAuth.Extension.JWT.Providers {
-			texts = append(texts, r.tokensAt(&p)...)
-			texts = append(texts, rawParameterOf(r, p.Query))
+			d.add(p.Header, p.Query)
 		}
 	}
 	if extras.APIKeyAuth != nil {
 		for _, source := range extras.APIKeyAuth.Sources {
-			for _, key := range []string{r.headers.first(source.Header), parameterOf(r, source.Query), r.headers.cookie(source.Cookie), rawParameterOf(r, source.Query)} {
-				texts = append(texts, strings.TrimPrefix(key, "Bearer "))
+			d.add(source.Header, source.Query)
+		}
+	}
+}
+
+// add adds the names of a header and of a query parameter. A name may be "".
+func (d *Redaction) add(header, parameter string) {
+	d.headers[strings.ToLower(header)], d.parameters[parameter] = true, true
+}
+
+// IsHeader reports whether the values of a header are credentials.
+func (d *Redaction) IsHeader(name string) bool {
+	name = strings.ToLower(name)
+	return name != "" && name != "www-authenticate" && (d.headers[name] || ir.NamesCredential(name))
+}
+
+// isParameter reports whether the values of a query parameter are credentials.
+func (d *Redaction) isParameter(name string) bool {
+	return name != "" && (d.parameters[name] || ir.NamesCredential(name))
+}
+
+// URL returns a URL, or its path and query, in which the constant redacted replaces the credentials in query
+// parameters.
+func (d *Redaction) URL(text string) string {
+	address, query, found := strings.Cut(text, "?")
+	if !found {
+		return text
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		if name, value, _ := strings.Cut(pair, "="); value != "" && d.isParameter(decoded(name)) {
+			pairs[i] = name + "=" + redacted
+		}
+	}
+	return address + "?" + strings.Join(pairs, "&")
+}
+
+// Value returns the value of a header as it is shown: redacted if the header has credentials. An empty value, and one
+// with a placeholder for an unknown part, is not replaced.
+func (d *Redaction) Value(name, value string) string {
+	if value == "" || HasPlaceholder(value) || !d.IsHeader(name) {
+		return value
+	}
+	return redacted
+}
+
+// values returns a copy of the headers with the result of Value for each value. It returns nil if headers is nil.
+func (d *Redaction) values(headers http.Header) http.Header {
+	out := headers.Clone()
+	for name, values := range out {
+		for i := range values {
+			values[i] = d.Value(name, values[i])
+		}
+	}
+	return out
+}
+
+// credentials returns the credentials of a request, as written and as sent. The parameter target is the request's
+// path and query.
+func (d *Redaction) credentials(headers http.Header, target string) (all []string) {
+	for name, values := range headers {
+		if !d.IsHeader(name) {
+			continue
+		}
+		for _, value := range values {
+			_, bare, _ := strings.Cut(value, " ") // without the scheme, such as Bearer
+			all = append(all, value, strings.Trim(value, `"`), bare)
+			if strings.EqualFold(name, "cookie") {
+				for pair := range strings.SplitSeq(value, ";") {
+					_, cookie, _ := strings.Cut(pair, "=")
+					all = append(all, cookie, strings.Trim(cookie, `"`))
+				}
 			}
 		}
 	}
-	if extras.OAuth2 != nil {
-		cookies := &extras.OAuth2.Extension.SignIn.Cookies
-		for _, name := range []string{cookies.AccessToken, cookies.IDToken, cookies.RefreshToken, cookies.HMAC, cookies.CodeVerifier} {
-			texts = append(texts, r.headers.cookie(name))
+	_, query, _ := strings.Cut(target, "?")
+	for pair := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(pair, "="); d.isParameter(decoded(name)) {
+			all = append(all, value, decoded(value))
 		}
 	}
-	return texts
+	return all
 }
 
-// credentials returns the results of the function asked: for the rule that answers, and for the rules in Considered
-// and Behind.
-func (a *Answer) credentials(q Query) (texts []string) {
-	texts = asked(a.Rule, q)
-	for _, miss := range a.Considered {
-		texts = append(texts, asked(miss.Rule, q)...)
-	}
-	for _, rule := range a.Behind {
-		texts = append(texts, asked(rule, q)...)
-	}
-	return texts
-}
-
-// CredentialNames returns the names of headers, in lower case, and of query parameters that may have
-// credentials for a rule. Names of cookies are not in the result. Some of the names may be "".
-func CredentialNames(rule *ir.Rule) (headers, parameters []string) {
-	extras := rule.Action.Extras.OrNone()
-	if extras.BasicAuth != nil {
-		headers = append(headers, "authorization")
-	}
-	if extras.JWTAuth != nil {
-		for _, p := range extras.JWTAuth.Extension.JWT.Providers {
-			headers, parameters = append(headers, p.Header), append(parameters, p.Query)
-		}
-	}
-	if extras.APIKeyAuth != nil {
-		for _, source := range extras.APIKeyAuth.Sources {
-			headers, parameters = append(headers, source.Header), append(parameters, source.Query)
-		}
-	}
-	for i, name := range headers {
-		headers[i] = strings.ToLower(name)
-	}
-	return headers, parameters
-}
-
-// rawParameterOf returns the first value of a query parameter, without decoding it. It returns "" without the
-// parameter.
-func rawParameterOf(r *request, name string) string {
-	for pair := range strings.SplitSeq(strings.TrimPrefix(r.search, "?"), "&") {
-		if key, value, _ := strings.Cut(pair, "="); name != "" && decoded(key) == name {
-			return value
-		}
-	}
-	return ""
-}
-
-// redact replaces the texts by the constant redacted, in all fields of the report that may repeat the query: the
-// request, Location, the sentences (Reason, Caveats, Suggestions and the reasons of near misses), and the path and
-// headers that backends receive. It ignores empty texts.
-func (r *Report) redact(texts []string) {
-	hide := hiding(texts)
-	r.Request.URL, r.Location = hide(r.Request.URL), hide(r.Location)
-	r.Request.Headers = hideValues(r.Request.Headers, hide)
-	sentence := hidingInSentences(texts)
-	r.Reason = sentence(r.Reason)
-	for _, sentences := range [][]string{r.Caveats, r.Suggestions} {
-		for i := range sentences {
-			sentences[i] = sentence(sentences[i])
-		}
-	}
-	for i := range r.NearMisses {
-		r.NearMisses[i].Reason = sentence(r.NearMisses[i].Reason)
-	}
-	for i := range r.Backends {
-		if receives := r.Backends[i].Receives; receives != nil {
-			receives.Path, receives.Headers = hide(receives.Path), hideValues(receives.Headers, hide)
-		}
-	}
-}
-
-// Hide returns a function that replaces the credentials of a query in a text by "[redacted]".
-func Hide(rule *ir.Rule, q Query) func(text string) string { return hiding(asked(rule, q)) }
-
-// hiding returns a function that replaces each of the texts, where they occur in its argument, by the constant
-// redacted. The function ignores empty texts. Where two of the texts begin at the same byte, it replaces the
-// longer one.
-func hiding(texts []string) func(string) string {
-	texts = slices.DeleteFunc(slices.Clone(texts), func(one string) bool { return one == "" })
-	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var pairs []string
-	for _, one := range texts {
-		pairs = append(pairs, one, redacted)
-	}
-	return strings.NewReplacer(pairs...).Replace
-}
-
-// shortCredential is the number of bytes below which a credential may also be a part of a word.
-const shortCredential = 8
-
-// hidingInSentences returns a function that replaces each of the texts, where they occur in a sentence of the
-// report, by the constant redacted. A text shorter than shortCredential is only replaced between quotation marks,
-// so that words remain readable. Between quotation marks, the function also finds a text that is escaped.
-func hidingInSentences(texts []string) func(string) string {
+// Hide returns a function that replaces the credentials of a request in a sentence by the constant redacted. A short
+// credential is only replaced between quotation marks, so that words remain readable. Between quotation marks, a
+// credential may be escaped.
+func (d *Redaction) Hide(headers http.Header, target string) func(sentence string) string {
 	var long, all []string
-	for _, one := range texts {
+	for _, one := range d.credentials(headers, target) {
 		quoted := strconv.Quote(one)
 		all = append(all, one, quoted[1:len(quoted)-1])
 		if len(one) >= shortCredential {
@@ -157,17 +146,53 @@ func hidingInSentences(texts []string) func(string) string {
 	}
 }
 
-// hideValues returns a copy of the headers in which each value is the result of the function hide. It returns nil
-// if headers is nil.
-func hideValues(headers http.Header, hide func(string) string) http.Header {
-	if headers == nil {
-		return nil
+// hiding returns a function that replaces each of the texts, where they occur in its argument, by the constant
+// redacted. The function ignores empty texts, and changes no placeholder. Where two of the texts begin at the same
+// byte, it replaces the longer one.
+func hiding(texts []string) func(string) string {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(one string) bool { return one == "" })
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, kept := range append(placeholders(), redacted) {
+		pairs = append(pairs, kept, kept)
 	}
-	out := http.Header{}
-	for name, values := range headers {
-		for _, value := range values {
-			out[name] = append(out[name], hide(value))
+	for _, one := range texts {
+		pairs = append(pairs, one, redacted)
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// redaction returns the Redaction for the rule that answers and the rules that nearly matched.
+func (a *Answer) redaction() *Redaction {
+	d := NewRedaction()
+	d.AddRule(a.Rule)
+	for _, miss := range a.Considered {
+		d.AddRule(miss.Rule)
+	}
+	for _, rule := range a.Behind {
+		d.AddRule(rule)
+	}
+	return d
+}
+
+// redact removes the credentials of the query from all fields of the report that may repeat the query: the request,
+// Location, the sentences (Reason, Caveats, Suggestions and the reasons of near misses), and the path and headers
+// that backends receive.
+func (r *Report) redact(d *Redaction, q Query) {
+	hide := d.Hide(q.Headers, q.Path)
+	r.Request.URL, r.Location, r.Reason = d.URL(r.Request.URL), d.URL(r.Location), hide(r.Reason)
+	r.Request.Headers = d.values(r.Request.Headers)
+	for _, sentences := range [][]string{r.Caveats, r.Suggestions} {
+		for i := range sentences {
+			sentences[i] = hide(d.URL(sentences[i]))
 		}
 	}
-	return out
+	for i := range r.NearMisses {
+		r.NearMisses[i].Reason = hide(r.NearMisses[i].Reason)
+	}
+	for i := range r.Backends {
+		if receives := r.Backends[i].Receives; receives != nil {
+			receives.Path, receives.Headers = d.URL(receives.Path), d.values(receives.Headers)
+		}
+	}
 }

@@ -57,9 +57,14 @@ func takesAll(pattern string) bool {
 	return repeated && (parsed.Sub[0].Op == syntax.OpAnyCharNotNL || parsed.Sub[0].Op == syntax.OpAnyChar)
 }
 
+// placeholders returns the texts that replace unknown parts of a value.
+func placeholders() []string {
+	return []string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer}
+}
+
 // HasPlaceholder reports whether a header's value in a Report has a placeholder for an unknown part.
 func HasPlaceholder(value string) bool {
-	return slices.ContainsFunc([]string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer}, func(placeholder string) bool {
+	return slices.ContainsFunc(placeholders(), func(placeholder string) bool {
 		return strings.Contains(value, placeholder)
 	})
 }
