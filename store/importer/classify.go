@@ -97,7 +97,7 @@ func (c *classifier) unservedPolicy(object *item) {
 	object.left = true
 	hint := "write what it says as a TrafficPolicy, or leave it out with --accept " + object.name()
 	known, isKnown := c.schemas.KindNotServed(kind)
-	targets, lost := targetsOf(object.spec())
+	targets, lost := object.targetsOf()
 	switch {
 	case len(targets) > 0 && !lost:
 		c.protecting(object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": its targets are closed", hint)

@@ -211,7 +211,7 @@ func refersTo(from *item, ref any, to *item) bool {
 func (c *closing) refusePolicy(policy *item, message string, fields ...string) {
 	c.remove(policy)
 	c.protecting(policy.place, policy.name(), message, "write it in another way, or leave it out with --accept "+policy.name(), fields...)
-	targets, lost := targetsOf(policy.spec())
+	targets, lost := policy.targetsOf()
 	if lost {
 		c.block(policy.place, policy.name(), "its targets cannot be read", "")
 	}

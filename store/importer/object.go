@@ -117,10 +117,16 @@ type target struct {
 	labels                     map[string]any // the labels to select objects by, instead of a name
 }
 
-// targetsOf returns the targets in the spec of a policy: those of targetRefs, targetSelectors and targetRef.
-// lost is true if something was left out: an entry that has no kind, or neither name nor labels, or a field that
-// should be a list and is not.
-func targetsOf(spec map[string]any) (targets []target, lost bool) {
+// targetsOf returns the targets of a policy: those of targetRefs, targetSelectors and targetRef. lost is true if there
+// may be other targets that gatefold closes and import cannot read: a name is misspelt, or a value has another type.
+func (o *item) targetsOf() (targets []target, lost bool) {
+	for key := range o.fields {
+		lost = lost || key != "spec" && manifest.Distance(strings.ToLower(key), "spec") <= 1
+	}
+	spec := o.spec()
+	for key := range spec {
+		lost = lost || misspeltTargets(key)
+	}
 	var entries []any
 	for _, key := range []string{"targetRefs", "targetSelectors"} {
 		entries = append(entries, list(spec[key])...)
@@ -134,13 +140,42 @@ func targetsOf(spec map[string]any) (targets []target, lost bool) {
 	for _, entry := range entries {
 		t := target{group: text(at(entry, "group")), kind: text(at(entry, "kind")), name: text(at(entry, "name")), section: text(at(entry, "sectionName")), namespace: text(at(entry, "namespace"))}
 		t.labels, _ = at(entry, "matchLabels").(map[string]any)
-		if t.kind == "" || t.name == "" && t.labels == nil {
+		if lost = lost || oddTarget(entry); t.kind == "" || t.name == "" && t.labels == nil {
 			lost = true
 			continue
 		}
 		targets = append(targets, t)
 	}
 	return targets, lost
+}
+
+// misspeltTargets reports whether the name of a field in a spec may be meant as one of those that targetsOf reads.
+func misspeltTargets(key string) bool {
+	names := []string{"targetRefs", "targetSelectors", "targetRef"}
+	return !slices.Contains(names, key) && slices.ContainsFunc(names, func(name string) bool {
+		return manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= 2
+	})
+}
+
+// oddTarget reports whether an entry of targetRefs or targetSelectors has an unknown field, or a label that is not
+// text.
+func oddTarget(entry any) bool {
+	fields, _ := entry.(map[string]any)
+	for key, value := range fields {
+		labels, _ := value.(map[string]any)
+		switch key {
+		case "group", "kind", "name", "sectionName", "namespace", "port", "matchExpressions":
+		case "matchLabels":
+			for _, label := range labels {
+				if _, isText := label.(string); !isText {
+					return true
+				}
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // of reports whether the policy target t selects the object o. The parameter namespace is the namespace of the

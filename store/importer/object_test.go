@@ -1,0 +1,34 @@
+package importer
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestMisspeltTargetsAreLost spells the targets of a policy in odd ways. gatefold closes what may be meant, so an import
+// must not take the policy for one without targets.
+func TestMisspeltTargetsAreLost(t *testing.T) {
+	const ref = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
+	for text, want := range map[string]bool{
+		"spec: {targetRefs: [" + ref + "]}":                                   false,
+		"spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]}":   false,
+		"spec: {targetPort: 80, targetRefs: [" + ref + "]}":                   false,
+		"spec: {targetSelector: [{kind: HTTPRoute, matchLabels: {a: b}}]}":    true,
+		"spec: {targetrefs: [" + ref + "]}":                                   true,
+		"spec: {tragetRefs: [" + ref + "], targetRefs: [" + ref + "]}":        true,
+		"spec: {targetRefs: " + ref + "}":                                     true,
+		"spec: {targetRefs: [{kind: HTTPRoute, name: gone, Name: r}]}":        true,
+		"spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {a: yes}}]}": true,
+		"Spec: {targetRefs: [" + ref + "]}":                                   true,
+		"spce: {targetRefs: [" + ref + "]}":                                   true,
+	} {
+		o := &item{}
+		if err := yaml.Unmarshal([]byte(text), &o.fields); err != nil {
+			t.Fatal(err)
+		}
+		if targets, lost := o.targetsOf(); lost != want || !want && len(targets) != 1 {
+			t.Errorf("%s: lost %v, %d targets", text, lost, len(targets))
+		}
+	}
+}
