@@ -228,13 +228,13 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 
 // closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter raw
 // is the policy as it is written, and metadata is its metadata; nothing in them needs to be valid. If the name is
-// invalid, the key has a name from harmlessName. An empty namespace means "default". If the namespace is invalid,
-// the key has the namespace "default", too, but Lost is true, and no targets are read.
+// invalid, the key has a name from harmlessName. A blank namespace means "default". If the namespace is
+// invalid, the key has the namespace "default", too, but Lost is true, and no targets are read.
 func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	name, _ := firstText(metadata, "name")
 	out.Key.Name, out.Nameless = harmlessName(name)
-	if namespace, written := firstText(metadata, "namespace"); written && metadata["namespace"] != "" {
+	if namespace, written := firstText(metadata, "namespace"); written && !hasNoText(valuesOf(metadata, "namespace")) {
 		out.Key.Namespace = strings.ToLower(namespace)
 		out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
 	}
@@ -264,6 +264,19 @@ func firstText(fields map[string]any, name string) (text string, written bool) {
 		}
 	}
 	return "", written
+}
+
+// hasNoText reports whether a value is null, blank text, or a list of such values.
+func hasNoText(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return strings.TrimSpace(v) == ""
+	case []any:
+		return !slices.ContainsFunc(v, func(one any) bool { return !hasNoText(one) })
+	}
+	return false
 }
 
 // withTargets returns a copy of i that also has the targets of the Invalids in the parameter others, each target
