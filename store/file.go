@@ -231,12 +231,9 @@ func (f *file) count(o *manifest.Object) {
 
 // placed returns a document's problem with the file, and with lines that count from the beginning of the file.
 func (f *file) placed(d *document, p finding) manifest.Problem {
-	p.File = f.path
-	p.Line += d.line - 1
-	if p.other > 0 {
-		p.Message = fmt.Sprintf(p.Message, p.other+d.line-1)
-	}
-	return p.Problem
+	problem := p.in(d.line)
+	problem.File = f.path
+	return problem
 }
 
 // flawed reports whether the file has problems, or objects of kinds that gatefold does not read.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -49,6 +50,17 @@ type finding struct {
 	manifest.Problem
 	other int
 	width int // how many characters an excerpt marks; 0 means 1
+}
+
+// in returns the problem with lines that count from the beginning of the file. The parameter line is the line of the
+// file at which the document begins, from 1.
+func (f finding) in(line int) manifest.Problem {
+	p := f.Problem
+	p.Line += line - 1
+	if f.other > 0 {
+		p.Message = fmt.Sprintf(p.Message, f.other+line-1)
+	}
+	return p
 }
 
 // item is one valid object of a document. A Gateway or ListenerSet is also an item if its only mistake is

@@ -28,10 +28,9 @@ func Values(content []byte) (values []Value, problems []manifest.Problem) {
 			})
 		}
 		value, wrong := valueOf(part.text)
-		for _, p := range wrong {
-			p.Severity = manifest.Error
-			p.Line += part.line - 1
-			problems = append(problems, p)
+		for _, f := range wrong {
+			f.Severity = manifest.Error
+			problems = append(problems, f.in(part.line))
 		}
 		if len(wrong) == 0 && value != nil {
 			values = append(values, Value{Line: part.line, Any: value})
@@ -42,20 +41,16 @@ func Values(content []byte) (values []Value, problems []manifest.Problem) {
 
 // valueOf returns the value of one document, nil for an empty one. If it returns problems, the value is
 // incomplete.
-func valueOf(text []byte) (value any, problems []manifest.Problem) {
+func valueOf(text []byte) (value any, problems []finding) {
 	if p, unfit := unfitText(text); unfit {
-		return nil, []manifest.Problem{p}
+		return nil, []finding{{Problem: p}}
 	}
 	root, err := parseYAML(bytes.NewReader(text))
 	if err != nil {
-		return nil, []manifest.Problem{explainSyntax(text, err).Problem}
+		return nil, []finding{explainSyntax(text, err)}
 	}
 	if root == nil {
 		return nil, nil
 	}
-	value, found := decodeYAML(root)
-	for _, f := range found {
-		problems = append(problems, f.Problem)
-	}
-	return value, problems
+	return decodeYAML(root)
 }

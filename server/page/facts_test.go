@@ -145,7 +145,7 @@ func TestEndpointsThatAreNotShownAreCounted(t *testing.T) {
 		}}},
 	}}.site(t)
 	drawn := words(s.get("/page/endpoints"))
-	shows(t, drawn, "The endpoints that it does not use (1) are not shown here", "3 more endpoints are unhealthy, or are missing")
+	shows(t, drawn, "There is no room to show what it does not use, or has no endpoint for (1)", "Not shown: 3 more endpoints that are unhealthy, or backends without one")
 	if strings.Contains(drawn, "It uses every endpoint") {
 		t.Error("the page says that an Envoy uses every endpoint")
 	}
