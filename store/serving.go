@@ -241,11 +241,20 @@ func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	if r := s.reported(key); r != nil {
 		return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}
 	}
-	if definitions := s.found[key]; len(definitions) > 0 { // a valid object that closeUnsettled made Invalid
-		d := definitions[0]
+	if d := s.firstFound(key); d != nil { // a valid object that closeUnsettled made Invalid
 		return Place{File: d.file.path, Line: d.line(), Column: d.place.column}
 	}
 	return Place{}
+}
+
+// firstFound returns the first valid definition of an object in a file that may define the object (see fence). It
+// returns nil if there is none.
+func (s *serving) firstFound(key manifest.Key) *definition {
+	i := slices.IndexFunc(s.found[key], func(d *definition) bool { return s.fence.admits(d.file.path, key) })
+	if i < 0 {
+		return nil
+	}
+	return s.found[key][i]
 }
 
 // documentOf returns the document with the object of a key. The first choice is a document with an invalid

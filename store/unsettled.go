@@ -37,8 +37,7 @@ func (s *serving) restorePrevious(key manifest.Key, before served, serving bool,
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,
 		Message: "gatefold could not apply this object, which is a mistake in gatefold (at " + strings.Join(places, " < ") + ")",
 	}
-	if definitions := s.found[key]; len(definitions) > 0 {
-		d := definitions[0]
+	if d := s.firstFound(key); d != nil {
 		p.File, p.Line, p.Column = d.file.path, d.line(), d.place.column
 		if !serving {
 			s.closeUnsettled(d.object, p.Message, change)
