@@ -82,9 +82,10 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading
 }
 
 // judge decides whether the revision of one fleet is promoted, frozen, or still waits for canaries, and stores
-// the decision. The result again is the time until the next call. If unread is not empty, the caller does the
-// work in it before that call. The result promoted is true if changes were promoted, or were accepted by canaries
-// and now wait for their promotion; then the caller calls judge again.
+// the decision. If unread is not empty, judge cannot decide yet: the caller does the work in unread, and calls
+// judge again at once. The result promoted is true if changes were promoted, or were accepted by canaries and now
+// wait for their promotion; then the caller calls judge again at once, too. In all other cases, the result again is
+// the longest time until the next call.
 func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
 	again, of := time.Hour, c.stage
 	if !of.waits() { // every change was promoted or undone

@@ -211,9 +211,9 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 // readObject validates an object. The parameter at is the object's path in the document. The kind decides first:
 //   - An object of another program's kind becomes foreign. An object of a kind that gatefold knows and does not
 //     serve is only reported (notServed).
-//   - If the kind is missing or wrong, readObject reports a problem, and only records the policies in the object,
-//     because their targets must answer an error.
-//   - Of a kind that gatefold reads, a valid object becomes an item of the result. So does an object whose only
+//   - If apiVersion or kind is missing, invalid or probably misspelt, readObject reports a problem. If the object was
+//     probably meant as a policy, the policy is recorded, so that its targets answer an error (see salvageObject).
+//   - A valid object of a kind that gatefold reads becomes an item of the result. So does an object whose only
 //     mistake is duplicate listeners (see twinRules). Any other object becomes a rejectedObject.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	known := len(d.problems)

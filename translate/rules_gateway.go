@@ -185,8 +185,9 @@ func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]stri
 	return listen.Holders(slices.Collect(claims.All()))
 }
 
-// speaksOfInvalid reports whether gatefold writes the status of an invalid object. It returns false only if the
-// object is a GatewayClass of another controller, or if gatefold does not serve the class of the object's Gateway.
+// speaksOfInvalid reports whether the class of an invalid object lets gatefold write its status. It returns false for
+// a GatewayClass of another controller, for a Gateway whose class gatefold does not serve, and for a ListenerSet of
+// such a Gateway. For an object of any other kind, it returns true.
 func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	switch from.Key.Kind {
 	case "GatewayClass":

@@ -19,9 +19,10 @@ func referredTypes() []string {
 	return []string{xds.SecretType, xds.ClusterType, xds.EndpointType}
 }
 
-// referringTypes returns the types that wait for the answer to clusters. While the Envoy serves the older form of
-// a resource of these types, because it rejected the new form, nothing of removedTypes is removed. Tables that
-// name requirements also wait for filters: see Plan.awaitsFilter.
+// referringTypes returns the types whose resources are sent only after the Envoy has answered the clusters that were
+// sent to it. While the Envoy serves the older form of such a resource, because it rejected the new form, no resource
+// of removedTypes is removed. A route table that names a JWT requirement also waits for the JWT filter: see
+// Plan.awaitsFilter.
 func referringTypes() []string {
 	return []string{xds.ListenerType, xds.FilterType, xds.RouteType}
 }

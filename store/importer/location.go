@@ -129,9 +129,11 @@ func guard(l *location) string {
 // prefixOf returns a path as the value of a PathPrefix: without slashes at its end, or "/" if nothing else is left.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain sets the route matches of a host without regular expressions. It sets h.closed, so that the whole host
-// answers 500, if two paths that are not Exact differ only in the pathType or in a slash at the end. Other
-// paths that cannot be expressed also close the host (see stringPrefix).
+// plain sets the route matches of a host whose paths are no regular expressions in nginx. If a path of type
+// ImplementationSpecific overlaps another path (see overlaps), the matches of all paths that are not Exact become
+// regular expressions. plain sets h.closed, so that the whole host answers 500, if two paths that are not Exact
+// differ only in the pathType or in a slash at the end. Other paths that cannot be expressed also close the host
+// (see stringPrefix).
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)

@@ -194,7 +194,8 @@ func (r *Request) parseShare(word string) error {
 }
 
 // details returns the details that a line may have: for each name, the form of the value. A detail is a text
-// behind a |, which says more about the expected answer than the outcome does.
+// behind a |. Most details say what else is expected, in the answer or in what a backend receives. The details when
+// and only say when the line applies.
 func details() map[string]string {
 	return map[string]string{
 		"status": "STATUS", "grpc": "NUMBER", "mirror": "BACKEND or BACKEND=PERCENT", "protocol": "HTTP/1.1 or HTTP/2.0",

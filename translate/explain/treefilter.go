@@ -104,8 +104,8 @@ func (f TreeFilter) takes(n *TreeNode, paths *comparer) bool {
 	return true
 }
 
-// showsAlone reports whether the tree shows a selected node without nodes below it. If Path is set, it shows
-// only nodes with a path match, and nodes of the kind NotAcceptedNode. If Host is set, it does not show ports.
+// showsAlone reports whether a selected node that has no nodes below it stays in the tree. If Path is set, only a node
+// with a path match or of the kind NotAcceptedNode stays. If Host is set, a port does not stay. All other nodes stay.
 func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }

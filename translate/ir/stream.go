@@ -13,8 +13,9 @@ type Stream struct {
 	Listener string
 	// Chain is the listener's hostname with TLS, where "*" means every name. It is "" without TLS.
 	Chain string
-	// Domains are the server names (SNI) of the connections, sorted, in the form of Chain.Name. nil means every
-	// connection, with or without TLS.
+	// Domains are the server names (SNI) of the connections, sorted. Each is written like the name of a filter
+	// chain (Name of the type Chain): "shop.example.com", "*.example.com" or "*". nil means every connection, with or
+	// without TLS.
 	Domains []string
 	// TLS configures how Envoy terminates TLS. It is nil if there is no TLS, or if the backend terminates it.
 	TLS *TLS
