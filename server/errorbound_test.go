@@ -50,6 +50,7 @@ func TestARevisionOfWhichRequestsFailIsFrozen(t *testing.T) {
 	f.pass(10 * time.Second)
 	canary.reports("Service/shop/other/80", 100, 100) // which the revision does not change
 	other.reports(webCluster, 100, 100)               // which is no canary
+	f.staging.count(&stream{cluster: "shop/none", canary: true}, nil, f.now)
 	canary.reports(webCluster, 100, 5)
 	f.is(soaks, 1, 2)
 	canary.reports(webCluster, 10, 1)

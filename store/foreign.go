@@ -51,7 +51,7 @@ type sight struct {
 	file  string
 	place place
 	count int
-	opens string // a foreign.opens of the kind that is not "", or "" if there is none
+	opens string // the first foreign.opens of the kind by alphabet that is not "", or "" if there is none
 	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
 }
@@ -69,8 +69,7 @@ type placedUnserved struct {
 // first object of the kind. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
-	for _, name := range slices.Sorted(maps.Keys(flawed)) {
-		f := flawed[name]
+	for _, f := range flawed {
 		for _, o := range f.oddities().foreign {
 			if o.kind.Empty() && path.Base(f.path) == SettingsFile {
 				continue // gatefold's own settings file
@@ -80,7 +79,9 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 				at.file, at.place = f.path, o.place
 			}
 			at.count++
-			at.opens = cmp.Or(at.opens, o.opens)
+			if at.opens == "" || o.opens != "" && o.opens < at.opens { // the map has no order
+				at.opens = o.opens
+			}
 			if o.unserved != nil {
 				at.unserved = append(at.unserved, placedUnserved{f.path, o.place, *o.unserved})
 			}

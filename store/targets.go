@@ -125,7 +125,7 @@ func (r *targetReader) search(value any) {
 			switch {
 			case means(name, "targetSelectors"):
 				r.each(v[name], r.selector)
-			case namesTargets(name), r.loose && (means(name, "parentRefs") || means(name, "targetReferences")):
+			case namesTargets(name), r.loose && MayNameTargets(name):
 				r.each(v[name], r.ref)
 			default:
 				r.search(v[name])
@@ -138,6 +138,14 @@ func (r *targetReader) search(value any) {
 // targets, but people write it.
 func namesTargets(key string) bool {
 	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
+}
+
+// MayNameTargets reports whether a key of a policy may be meant as a field with the policy's targets: targetRefs,
+// targetSelectors, targetReferences, targets or parentRefs. The key may be misspelt.
+func MayNameTargets(key string) bool {
+	return namesTargets(key) || slices.ContainsFunc([]string{"targetSelectors", "targetReferences", "parentRefs"}, func(name string) bool {
+		return means(key, name)
+	})
 }
 
 // each calls the function read for every entry in value. An entry has the fields of a targetRef or selector. The

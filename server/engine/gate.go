@@ -196,16 +196,15 @@ func (p *pipeline) test(r *run) (err error) {
 		failed, number, err = expect.Failures(facts, known, maxFailures, p.yields.interrupt(testDeadline, true).Err)
 	})
 	late := errors.Is(err, errOverdue)
-	switch {
-	case late:
-		g.failures.Store(int64(max(1, number+len(problems)))) // the tests that did not end are a failure
-	case err == nil:
-		g.failures.Store(int64(number + len(problems)))
-	}
-	switch {
-	case err != nil && !late:
+	if err != nil && !late {
 		return err
-	case !late && number+len(problems) == 0:
+	}
+	failures := number + len(problems)
+	if late {
+		failures = max(1, failures) // the tests that did not end are a failure
+	}
+	g.failures.Store(int64(failures))
+	if failures == 0 {
 		g.unjudged, g.failed = false, false
 		return nil
 	}

@@ -50,3 +50,14 @@ func TestProblemsAreCountedByNamespace(t *testing.T) {
 		t.Errorf("%d series are left", n)
 	}
 }
+
+// TestReloadsBeginAtZero wants a series for each result of a reload before the first one (server.Reload lists them): an
+// alert sees the step from 0 to 1.
+func TestReloadsBeginAtZero(t *testing.T) {
+	page := New().page()
+	for _, result := range []string{"ok", "problems", "frozen", "waiting", "failed"} {
+		if line := fmt.Sprintf("gatefold_reloads_total{result=%q} 0\n", result); !strings.Contains(page, line) {
+			t.Errorf("no line %s", line)
+		}
+	}
+}

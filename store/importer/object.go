@@ -7,6 +7,7 @@ import (
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -125,7 +126,7 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 	}
 	spec := o.spec()
 	for key := range spec {
-		lost = lost || misspeltTargets(key)
+		lost = lost || store.MayNameTargets(key) && !slices.Contains([]string{"targetRefs", "targetSelectors", "targetRef"}, key)
 	}
 	var entries []any
 	for _, key := range []string{"targetRefs", "targetSelectors"} {
@@ -147,14 +148,6 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 		targets = append(targets, t)
 	}
 	return targets, lost
-}
-
-// misspeltTargets reports whether the name of a field in a spec may be meant as one of those that targetsOf reads.
-func misspeltTargets(key string) bool {
-	names := []string{"targetRefs", "targetSelectors", "targetRef"}
-	return !slices.Contains(names, key) && slices.ContainsFunc(names, func(name string) bool {
-		return manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= 2
-	})
 }
 
 // oddTarget reports whether an entry of targetRefs or targetSelectors has an unknown field, or a label that is not

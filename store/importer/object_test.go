@@ -20,6 +20,8 @@ func TestMisspeltTargetsAreLost(t *testing.T) {
 		"spec: {targetRefs: " + ref + "}":                                     true,
 		"spec: {targetRefs: [{kind: HTTPRoute, name: gone, Name: r}]}":        true,
 		"spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {a: yes}}]}": true,
+		"spec: {targets: [" + ref + "]}":                                      true,
+		"spec: {parentRefs: [" + ref + "]}":                                   true,
 		"Spec: {targetRefs: [" + ref + "]}":                                   true,
 		"spce: {targetRefs: [" + ref + "]}":                                   true,
 	} {

@@ -5,7 +5,7 @@ package importer
 func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
 	for _, p := range parts {
 		switch {
-		case p.kind == "certificate" && !p.accepted:
+		case p.kind == "certificate":
 			certificates = append(certificates, certificate(objects, p))
 		case p.kind == "tlsOption" && !p.accepted:
 			p.say(Same, "a listener of gatefold wants a certificate for the name, too", "sniStrict")

@@ -89,12 +89,13 @@ func (d *Redaction) Value(name, value string) string {
 	return redacted
 }
 
-// values returns a copy of the headers with the result of Value for each value. It returns nil if headers is nil.
-func (d *Redaction) values(headers http.Header) http.Header {
+// values returns a copy of the headers with the result of Value for each value, without the credentials that the
+// function hide replaces: a header may have a copy of another one. It returns nil if headers is nil.
+func (d *Redaction) values(headers http.Header, hide func(string) string) http.Header {
 	out := headers.Clone()
 	for name, values := range out {
 		for i := range values {
-			values[i] = d.Value(name, values[i])
+			values[i] = hide(d.Value(name, values[i]))
 		}
 	}
 	return out
@@ -180,19 +181,21 @@ func (a *Answer) redaction() *Redaction {
 // that backends receive.
 func (r *Report) redact(d *Redaction, q Query) {
 	hide := d.Hide(q.Headers, q.Path)
-	r.Request.URL, r.Location, r.Reason = d.URL(r.Request.URL), d.URL(r.Location), hide(r.Reason)
-	r.Request.Headers = d.values(r.Request.Headers)
-	for _, sentences := range [][]string{r.Caveats, r.Suggestions} {
-		for i := range sentences {
-			sentences[i] = hide(d.URL(sentences[i]))
-		}
+	link := func(url string) string { return hide(d.URL(url)) }
+	r.Request.URL, r.Location, r.Reason = link(r.Request.URL), link(r.Location), hide(r.Reason)
+	r.Request.Headers = d.values(r.Request.Headers, hide)
+	for i := range r.Caveats {
+		r.Caveats[i] = hide(r.Caveats[i])
+	}
+	for i := range r.Suggestions {
+		r.Suggestions[i] = link(r.Suggestions[i])
 	}
 	for i := range r.NearMisses {
 		r.NearMisses[i].Reason = hide(r.NearMisses[i].Reason)
 	}
 	for i := range r.Backends {
 		if receives := r.Backends[i].Receives; receives != nil {
-			receives.Path, receives.Headers = d.URL(receives.Path), d.values(receives.Headers)
+			receives.Path, receives.Headers = link(receives.Path), d.values(receives.Headers, hide)
 		}
 	}
 }

@@ -34,6 +34,7 @@ func TestReportsHideCredentials(t *testing.T) {
 	headers := http.Header{
 		"Authorization": {"Basic SECRET-1", "bearer SECRET-2"}, "Proxy-Authorization": {"SECRET-3"}, "X-Api-Key": {"SECRET-4", "SECRET-5"},
 		"Cookie": {"a=SECRET-6; kc=SECRET-7", "CodeVerifier.abc=SECRET-8"}, "X-Declared": {"SECRET-9"}, "X-Plain": {"plain"},
+		"X-Copy": {"copy of SECRET-2"},
 	}
 	path := "/oauth2/redirect?code=SECRET-10&access_token=SECRET-11&access_token=SECRET-12&key=t&page=1&a%70i_key=SECRET-13&mine=SECRET-14"
 	rule := &ir.Rule{Action: ir.Action{Extras: &ir.Extras{APIKeyAuth: &ir.APIKeyAuth{Sources: []ir.KeySource{{Header: "X-Declared"}, {Query: "mine"}}}}}}
@@ -50,7 +51,7 @@ func TestReportsHideCredentials(t *testing.T) {
 	r := &Report{
 		Request: RequestReport{URL: "http://a.test" + path, Headers: headers}, Location: "https://b.test" + path, Reason: sentence,
 		Caveats: []string{sentence}, Suggestions: []string{"http://c.test" + path}, NearMisses: []NearMissReport{{Reason: sentence}},
-		Backends: []BackendReport{{Receives: &ReceivesReport{Path: path, Headers: headers.Clone()}}},
+		Backends: []BackendReport{{Receives: &ReceivesReport{Path: "/SECRET-11" + path, Headers: headers.Clone()}}},
 	}
 	query := Query{Path: path, Headers: headers}
 	r.redact(a.redaction(), query)
