@@ -10,6 +10,8 @@ TIMES    ?= 6
 # How many packages are tested at once. Tests wait for Envoys, files and timeouts half of their
 # time, so that more than one for each core keeps two cores busy.
 AT_ONCE  ?= 4
+# The tests of one package that run beside each other: those that call t.Parallel wait for most of their time.
+PARALLEL ?= 8
 # How tests are built: without the debugger's tables, linking takes a third less. `make lint` vets.
 BUILD     = -ldflags=-w -vet=off
 # The environment of tests. Their heaps are small: with less garbage collection they take a fifth less CPU time.
@@ -31,6 +33,8 @@ CONTROLLER_GEN = $(GO) run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21
 CRDS      = store/api/crds
 # A module of its own: what the conformance suite needs stays out of the server.
 SUITE     = envoy/conformance
+# A module of its own: it checks without compiling that the code is sound for another operating system.
+TYPECHECK = .ci/typecheck
 # How much `make bench` measures: quick takes about 3 minutes, usual 15, full an hour.
 BENCH    ?= usual
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -59,7 +63,7 @@ test: envoy ## Run every test against a real Envoy; beside it the conformance su
 	$(MAKE) --no-print-directory -j2 go-packages suite
 
 go-packages: envoy
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -timeout 30m $(LONGEST) ./...
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -parallel $(PARALLEL) -timeout 30m $(LONGEST) ./...
 
 envoys: ## Run the cases and examples, host mode and edits of listeners on each older Envoy that is served (ENVOYS="1.37.0 1.38.3 1.39.3")
 	@for version in $(ENVOYS); do \
@@ -80,7 +84,7 @@ RACED = $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v -e /t
 SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy|TestNoFieldCarriesWhatEnvoyRejects|TestRulesWithoutCounting|TestJSONSchema.*|TestBombs|TestCheckedIsWhatWasRead|TestHostileTextsAreText|TestPlan.*|TestRandomTablesEndSound|TestACompiledTableIsServed.*|TestForgettingNamesIsLinear|TestNothingIsKeptOf.*|TestTriesAreBounded|TestPagesAreBounded|TestSelectionsAreBounded|TestAPageIsReadToABound)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
-	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(RACED)
+	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -parallel $(PARALLEL) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(RACED)
 
 random: envoy ## Run the random tests TIMES (6) times as long; GATEFOLD_SEED=N makes other folders, edits and requests
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" .ci/random $(TIMES)
@@ -94,14 +98,16 @@ compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dock
 
 check: build test envoys race compose lint tidy generated fuzz random ## Everything that CI runs, and the random tests longer
 
-lint: ## Style, import direction and budgets, by .golangci.yaml; and that all of it compiles for macOS
+lint: ## Style, import direction and budgets, by .golangci.yaml; and that its types are sound on macOS
 	$(GOLANGCI) run
-	GOOS=darwin $(GO) vet -gcflags='all=-N -l' ./... # compiled without optimization, which is faster
+	cd $(TYPECHECK) && $(GO) run . darwin ../..
 	cd $(SUITE) && $(GOLANGCI) run
+	cd $(TYPECHECK) && $(GOLANGCI) run
 
 tidy: ## Fail when go.mod or go.sum would change
 	$(GO) mod tidy -diff
 	cd $(SUITE) && $(GO) mod tidy -diff
+	cd $(TYPECHECK) && $(GO) mod tidy -diff
 
 generate: ## Write the CRDs of gateway.kgateway.dev from the Go types of store/api, and the schemas that are embedded
 	$(CONTROLLER_GEN) crd paths=./store/api output:crd:dir=$(CRDS)
