@@ -164,6 +164,7 @@ func (s *served) target(route string, backends ...string) envoytest.Target {
 // TestEditsUnderLoadLoseNoRequest edits one route 100 times while requests run
 // on kept-alive and on fresh connections to it and to others.
 func TestEditsUnderLoadLoseNoRequest(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	s := startServed(t, "edited", "other", "third")
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{
 		Rate:    1200,
@@ -182,6 +183,7 @@ func TestEditsUnderLoadLoseNoRequest(t *testing.T) {
 // and a removed cluster. (server's TestASwapWithoutPhasesLosesRequests shows
 // that such a test can fail.)
 func TestBackendSwapsUnderLoadLoseNoRequest(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	s := startServed(t, "other")
 	swap := func(i int) {
 		backend, echo := fmt.Sprint("swap", i), []string{"a", "b"}[i%2]

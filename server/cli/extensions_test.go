@@ -108,6 +108,7 @@ func TestAServiceThatEnds(t *testing.T) {
 // TestAnEditOfAPolicyIsNoNewsForListeners edits a policy and its extension, and counts
 // what Envoy was sent: routes, and no listener. Requests to another route go on.
 func TestAnEditOfAPolicyIsNoNewsForListeners(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	s := startAsked(t)
 	s.write("other.yaml", s.route("other", "b"))
 	s.guard("auth", "extAuth: {extensionRef: {name: auth}}", "extAuth: {GUARD}")

@@ -265,6 +265,7 @@ func (v validated) judge(t *testing.T, code string, baseline validated) {
 // the other; Envoy follows an edit of another file while each is there, and no
 // request to a route that none touches fails.
 func TestHostileFilesHoldUpNoEdit(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	s := startServed(t, "edited", "steady")
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: []envoytest.Target{s.target("steady", "a"), s.target("edited", "a", "b")}})
 	for i, h := range hostiles() {

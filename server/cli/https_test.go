@@ -127,6 +127,7 @@ func (s *certified) shown(certificate string) {
 // TestCertificatesRotateUnderLoad replaces a certificate, of YAML and of a folder of
 // Secrets, while requests run: none fails, and no listener is sent.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	for name, secrets := range map[string]string{"yaml": "", "secret-dir": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
 			s := startCertified(t, secrets)
@@ -146,6 +147,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 // TestCertbotsLinksAreFollowed renews as certbot does: new files in the archive, and the
 // links of live turned to them, all below the folder of Secrets.
 func TestCertbotsLinksAreFollowed(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	secrets := t.TempDir()
 	s := startCertified(t, secrets)
 	live, archive, web := ".certbot/live/shop", ".certbot/archive/shop", "default/web"

@@ -187,6 +187,7 @@ func TestAFreshEnvoyGetsTheStateOfAMissingFolder(t *testing.T) {
 // that each change two files at once, under load: whatever is found then serves
 // both files of one edit, and no request fails.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel() // with the others that wait for most of their time
 	r := newRestarted(t, "steady", "left", "right")
 	program, err := os.Executable()
 	r.must(err)

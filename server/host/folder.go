@@ -20,7 +20,7 @@ import (
 const runSuffix = ".run.json"
 
 // take creates the folder if it is missing, and locks it for this process. It returns the open lock file; the
-// lock ends when that file is closed or the process ends. The error means that the folder or the lock file cannot
+// lock ends with unlock, or when the process ends. The error means that the folder or the lock file cannot
 // be created, that the folder belongs to another user, that other users can access it, or that another gatefold has
 // locked it.
 func take(folder string) (*os.File, error) {
@@ -45,6 +45,13 @@ func take(folder string) (*os.File, error) {
 		return nil, errors.Join(errors.New("another gatefold runs its Envoys from it: give each its own by --envoy-run-dir"), lock.Close())
 	}
 	return lock, nil
+}
+
+// unlock ends the lock of the folder, and closes its file. Closing the file alone would not end the lock while a
+// child process is being started: until the child runs its program, it has a copy of every open file.
+func unlock(lock *os.File) {
+	_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_UN) // ignored: closing the file is the other way to unlock
+	_ = lock.Close()                                   // ignored: nothing was written to it
 }
 
 // files are the paths of the files that belong to the Envoy of one Gateway.

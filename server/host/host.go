@@ -129,7 +129,7 @@ func (h *Host) next() (map[string]*ir.Infra, bool) {
 // A panic in Run ends the process. Only this goroutine knows the supervisors, and a second set of supervisors
 // would start a second Envoy for each Gateway. The Envoys keep running, and the next gatefold adopts them.
 func (h *Host) Run(ctx context.Context) error {
-	defer h.lock.Close()
+	defer unlock(h.lock)
 	crew := crew{host: h, ctx: ctx, all: map[string]*supervisor{}, ends: map[string]<-chan struct{}{}}
 	for {
 		select {

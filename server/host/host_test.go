@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -97,9 +98,16 @@ func TestFolderIsForOneGatefold(t *testing.T) {
 	if _, err := take(folder); err == nil || !strings.Contains(err.Error(), "another gatefold") {
 		t.Errorf("taken twice: %v", err)
 	}
-	if err := lock.Close(); err != nil {
+	copied, err := syscall.Dup(int(lock.Fd())) // as a child process has it until it runs its program
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer syscall.Close(copied)
+	unlock(lock)
+	if lock, err = take(folder); err != nil {
+		t.Fatal(err)
+	}
+	unlock(lock)
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}

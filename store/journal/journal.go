@@ -300,6 +300,11 @@ func (j *Journal) Forget() {
 
 // Close closes the files and unlocks the folder.
 func (j *Journal) Close() {
+	if j.lock != nil {
+		// Closing the file would not unlock the folder while a child process is being started: until the child
+		// runs its program, it has a copy of every open file.
+		_ = syscall.Flock(int(j.lock.Fd()), syscall.LOCK_UN) // ignored: closing the file is the other way to unlock
+	}
 	for _, file := range []*os.File{j.file, j.lock} {
 		if file != nil {
 			_ = file.Close() // ignored: all is durable, or Write returned an error

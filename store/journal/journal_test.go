@@ -116,6 +116,11 @@ func TestTwoDoNotShareAJournal(t *testing.T) {
 	if _, _, err := Open(options); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
 		t.Errorf("got %v", err)
 	}
+	copied, err := syscall.Dup(int(j.lock.Fd())) // as a child process has it until it runs its program
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(copied)
 	j.Close()
 	open(t, options)
 }
