@@ -91,6 +91,17 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 	return targets, false
 }
 
+// PolicyTargets returns the targets that fail closed when a policy is invalid. The parameters are the policy's kind,
+// the policy as it is written, and its namespace. The result is nil if the kind is no policy that gatefold serves.
+func PolicyTargets(gk apischema.GroupKind, object map[string]any, namespace string) []Target {
+	k := kindOf(gk)
+	if !k.policy() {
+		return nil
+	}
+	targets, _ := k.readTargets(object, namespace)
+	return targets
+}
+
 // withoutHistory returns a copy of an object without status, metadata.managedFields and metadata.ownerReferences,
 // which a cluster writes.
 func withoutHistory(object map[string]any) map[string]any {

@@ -119,7 +119,8 @@ type target struct {
 }
 
 // targetsOf returns the targets of a policy: those of targetRefs, targetSelectors and targetRef. lost is true if there
-// may be other targets that gatefold closes and import cannot read: a name is misspelt, or a value has another type.
+// may be other targets that gatefold closes and import cannot read: a name is misspelt, a value has another type, or a
+// target is in another field.
 func (o *item) targetsOf() (targets []target, lost bool) {
 	for key := range o.fields {
 		lost = lost || key != "spec" && manifest.Distance(strings.ToLower(key), "spec") <= 1
@@ -147,7 +148,17 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 		}
 		targets = append(targets, t)
 	}
-	return targets, lost
+	return targets, lost || o.hasOtherTargets(targets)
+}
+
+// hasOtherTargets reports whether the object is a policy with targets that are not among the parameter targets, but
+// that gatefold closes if the policy is invalid: they are in a field that has another purpose, or does not exist.
+func (o *item) hasOtherTargets(targets []target) bool {
+	return slices.ContainsFunc(store.PolicyTargets(o.key.GroupKind(), o.fields, o.key.Namespace), func(other store.Target) bool {
+		return !slices.ContainsFunc(targets, func(t target) bool {
+			return t.kind == other.Kind && t.name == other.Name && t.section == other.Section && len(t.labels) == len(other.Labels)
+		})
+	})
 }
 
 // oddTarget reports whether an entry of targetRefs or targetSelectors has an unknown field, or a label that is not

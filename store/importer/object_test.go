@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // TestMisspeltTargetsAreLost spells the targets of a policy in odd ways. gatefold closes what may be meant, so an import
@@ -24,8 +27,12 @@ func TestMisspeltTargetsAreLost(t *testing.T) {
 		"spec: {parentRefs: [" + ref + "]}":                                   true,
 		"Spec: {targetRefs: [" + ref + "]}":                                   true,
 		"spce: {targetRefs: [" + ref + "]}":                                   true,
+		"spec: {attachTo: {to: [" + ref + "]}}":                               true,
+		"spec: {targetRefs: [" + ref + ", {name: r}]}":                        true,
+		"metadata: {targetRefs: [" + ref + "]}":                               true,
+		"spec: {targetRefs: [" + ref + "], rbac: {targetRefs: " + ref + "}}":  false,
 	} {
-		o := &item{}
+		o := &item{key: manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: "default"}}
 		if err := yaml.Unmarshal([]byte(text), &o.fields); err != nil {
 			t.Fatal(err)
 		}
