@@ -230,15 +230,15 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 }
 
 // ToService returns the Resolution of a reference to an existing Service. The reason is BackendNotFound if the
-// reference has no port, or if the Service does not have that port. For a reference with UDP, the port must have the
-// protocol UDP. The reason is UnsupportedProtocol for gRPC to a port for WebSockets. An ExternalName Service without
+// reference has no port, or if the Service does not have that port. The port must have the protocol UDP if the
+// reference has UDP, and TCP if not. The reason is UnsupportedProtocol for gRPC to a port for WebSockets. An ExternalName Service without
 // ports accepts every port.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
 	}
 	for _, port := range service.Spec.Ports {
-		if port.Port == r.Port && (!r.UDP || port.Protocol == corev1.ProtocolUDP) {
+		if port.Port == r.Port && carries(port.Protocol, r.UDP) {
 			if r.GRPC && port.AppProtocol != nil && speaksWebSocket(*port.AppProtocol) {
 				return r.noCalls(*port.AppProtocol)
 			}
@@ -248,10 +248,14 @@ func (r Reference) ToService(service *corev1.Service) Resolution {
 	if service.Spec.Type == corev1.ServiceTypeExternalName && len(service.Spec.Ports) == 0 {
 		return To(Key{Object: r.To, Port: r.Port, GRPC: r.GRPC, UDP: r.UDP})
 	}
-	if r.UDP {
-		return r.notFound(fmt.Sprintf("%s has no port %d of protocol UDP", r.To, r.Port), "its ports are: "+portList(service)+"; protocol is TCP unless it is written")
+	message, hint := fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service)
+	switch otherProtocol := slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == r.Port }); {
+	case r.UDP:
+		return r.notFound(message+" of protocol UDP", hint+"; protocol is TCP unless it is written")
+	case otherProtocol:
+		return r.notFound(message+" of protocol TCP", hint)
 	}
-	return r.notFound(fmt.Sprintf("%s has no port %d", r.To, r.Port), "its ports are: "+portList(service))
+	return r.notFound(message, hint)
 }
 
 // noCalls returns the Resolution for gRPC to a port whose protocol excludes HTTP/2 (Gateway API,
@@ -264,11 +268,16 @@ func (r Reference) noCalls(protocol string) Resolution {
 	}
 }
 
-// portList returns the ports of a Service as text, or "none" if the Service has no ports.
+// portList returns the ports of a Service as text, with a protocol that is not TCP: "80, 53/UDP". It returns "none" if
+// the Service has no ports.
 func portList(service *corev1.Service) string {
 	var ports []string
 	for _, port := range service.Spec.Ports {
-		ports = append(ports, fmt.Sprint(port.Port))
+		text := fmt.Sprint(port.Port)
+		if !carries(port.Protocol, false) {
+			text += "/" + string(port.Protocol)
+		}
+		ports = append(ports, text)
 	}
 	return cmp.Or(strings.Join(ports, ", "), "none")
 }
