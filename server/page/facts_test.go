@@ -14,7 +14,9 @@ import (
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/page"
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -26,12 +28,14 @@ type known struct {
 	supervised   []host.State
 	fleets       []admin.Fleet
 	certificates []ir.Certificate
+	folder       admin.Folder
 }
 
 func (k known) Connected() []admin.Connected { return k.connected }
 func (k known) Supervised() []host.State     { return k.supervised }
 func (k known) Fleets() []admin.Fleet        { return k.fleets }
 func (known) Streams() []admin.Stream        { return nil }
+func (known) Generation() uint64             { return 1 }
 func (known) Transport() admin.Transport     { return admin.Transport{} }
 func (known) Problems() admin.ProblemList    { return admin.ProblemList{} }
 func (known) Revisions() admin.RevisionList  { return admin.RevisionList{Revision: 7} }
@@ -44,11 +48,28 @@ func (k known) site(t *testing.T) *site {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.Handler = admin.NewHandler(admin.Options{
-		Board: board.New(func() {}), Loaded: k, Envoys: k, Page: page.New, Survives: func(string, func()) bool { return true },
+		Board: board.New(func() {}), Loaded: k, Envoys: k, Folder: k.folder, Page: page.New, Survives: func(string, func()) bool { return true },
 	}, server.Listener.Addr())
 	server.Start()
 	t.Cleanup(server.Close)
 	return &site{t: t, admin: server.Listener.Addr().(*net.TCPAddr).String()}
+}
+
+// busy is a folder of which a change takes long.
+type busy struct{ admin.Folder }
+
+func (busy) Between(func([]*manifest.Object, translate.Surroundings)) bool { return false }
+func (busy) Places(fields []manifest.Field) []store.Place                  { return make([]store.Place, len(fields)) }
+
+// While a change of the folder takes long, nobody is told that an object does not exist: the page asks again.
+func TestTheObjectsOfABusyFolderMayExist(t *testing.T) {
+	const page = "/page/object?kind=Service&namespace=shop&name=cart"
+	for folder, want := range map[admin.Folder]int{nil: http.StatusNotFound, busy{}: http.StatusServiceUnavailable} {
+		code, text := known{folder: folder}.site(t).try(page)
+		if asks := strings.Contains(text, "data-live"); code != want || asks != (want == http.StatusServiceUnavailable) {
+			t.Errorf("%d, want %d; it asks again: %v\n%s", code, want, asks, text)
+		}
+	}
 }
 
 // rowOf returns the words of the row of a table, or of the card, that begins with a text.

@@ -35,8 +35,8 @@ type objectPage struct {
 }
 
 // object returns the body of the page of one object, which the query names. The error is a failure with 404 if
-// gatefold knows nothing of that object, and another error if the query is invalid. While the folder is busy
-// (objectPage.Busy), the error is also 404 for an object without a status and problems.
+// gatefold knows nothing of that object, and another error if the query is invalid. The error is admin.ErrBusy if a
+// change of the folder takes long, and the object has neither a status nor problems.
 func (p *pages) object(r *http.Request) (any, error) {
 	key, err := readKey(r)
 	if err != nil {
@@ -59,7 +59,10 @@ func (p *pages) object(r *http.Request) (any, error) {
 	if page.Busy = err != nil; !page.Busy {
 		page.show(served, known)
 	}
-	if page.Status == nil && page.YAML == "" && page.At == (store.Place{}) && len(page.Problems) == 0 {
+	switch unknown := page.Status == nil && page.YAML == "" && page.At == (store.Place{}) && len(page.Problems) == 0; {
+	case unknown && page.Busy:
+		return nil, err
+	case unknown:
 		return nil, failure{http.StatusNotFound, p.documents.Missing(filter)}
 	}
 	page.Problems = errorsFirst(page.Problems)

@@ -148,13 +148,13 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show
 	_, _ = w.Write(drawn.Bytes()) // an error means that the client has disconnected
 }
 
-// codeOf returns the status code for an error of a page: the code of a failure, 503 if nothing is loaded yet,
-// and otherwise 400.
+// codeOf returns the status code for an error of a page: the code of a failure, 503 if nothing is loaded yet
+// or a change of the folder takes long, and otherwise 400.
 func codeOf(err error) int {
 	if f, ok := err.(failure); ok { //nolint:errorlint // pages return it as it is
 		return f.code
 	}
-	if err == admin.ErrUnloaded { //nolint:errorlint // the documents return it as it is
+	if err == admin.ErrUnloaded || err == admin.ErrBusy { //nolint:errorlint // the documents return it as it is
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusBadRequest

@@ -357,7 +357,6 @@ func TestThePagesAreSecured(t *testing.T) {
 	}
 }
 
-// A page that is as the client has it is not sent again.
 // A page that is opened before gatefold has read the folder asks again by itself; one that does not exist does not.
 func TestAPageWaitsForTheFolder(t *testing.T) {
 	t.Parallel()
@@ -381,6 +380,7 @@ func TestAPageWaitsForTheFolder(t *testing.T) {
 	}
 }
 
+// A page that is as the client has it is not sent again.
 func TestAPageThatDidNotChangeIsNotSentAgain(t *testing.T) {
 	s := serve(t, map[string]string{"shop.yaml": shop})
 	ask := func(tag string) (int, string) {

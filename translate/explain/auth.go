@@ -60,8 +60,8 @@ func httpAuthWords(auth *ir.AuthService) []string {
 
 // authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
 // pass. It has a status if Envoy itself rejects the request. Otherwise its field unless says when the request is
-// rejected. For an HTTP service, authGate also sets r.answered to the headers that the service sets for the
-// backend, unless Envoy rejects the path (see climbs).
+// rejected. If Envoy asks an HTTP service, authGate also sets r.answered to the headers that the service sets for
+// the backend.
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {
@@ -72,10 +72,15 @@ func authGate(rule *ir.Rule, r *request) gate {
 			r.path, partsOf(&rule.Action, auth.PartKind()), auth.Extension.Auth.HTTP.Prefix)}
 	}
 	out := decision(rule, r, auth)
-	if http := auth.Extension.Auth.HTTP; http != nil {
+	if http := auth.Extension.Auth.HTTP; http != nil && r.asks(auth) {
 		r.answered = http.ToBackend
 	}
 	return out
+}
+
+// asks reports whether Envoy asks the authorization service about at least some of such requests.
+func (r *request) asks(auth *ir.ExtAuth) bool {
+	return auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == ""
 }
 
 // decision returns the gate of extAuth for a request whose path authGate accepts. The gate is empty if the
@@ -135,10 +140,9 @@ func replaceIdentity(r *request, headers headerFields, extras *ir.Extras) {
 	if auth == nil || auth.Extension.Auth.HTTP == nil {
 		return
 	}
-	asks := auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == ""
 	for _, name := range auth.Extension.Auth.HTTP.ToBackend {
 		headers.remove(name)
-		if asks {
+		if r.asks(auth) {
 			headers.set(name, unknownAnswer)
 		}
 	}

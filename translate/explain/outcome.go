@@ -60,9 +60,10 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 			continue
 		}
 		own := field.gate(rule, r)
-		if field.change != nil && field.name != ir.FieldExtAuth && own.status == 0 && rule.Action.Extras != nil { // later filters see the change
-			changed := r.headers.clone() // the headers that extAuth adds are in request.answered
-			field.change(r, changed, rule.Action.Extras)
+		answered := field.name == ir.FieldExtAuth && r.answered != nil // the headers that the service adds are there
+		if extras := extrasInForce(&rule.Action); field.change != nil && !answered && own.status == 0 && extras != nil { // later filters see the change
+			changed := r.headers.clone()
+			field.change(r, changed, extras)
 			r.headers = changed
 		}
 		switch {

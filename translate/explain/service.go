@@ -70,7 +70,7 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 			return takes
 		}
 	}
-	if auth != nil && auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == "" {
+	if auth != nil && r.asks(auth) {
 		return may
 	}
 	return misses
