@@ -1,20 +1,21 @@
 package importer
 
 // readTLS returns references to Secrets for the listeners, one for each certificate in the parameter parts. It
-// also adds verdicts for the TLS options and TLS stores in parts.
+// also adds verdicts for the TLS options and TLS stores in parts. It leaves out parts that the user accepted.
 func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
 	for _, p := range parts {
 		switch {
+		case p.accepted:
 		case p.kind == "certificate":
 			certificates = append(certificates, certificate(objects, p))
-		case p.kind == "tlsOption" && !p.accepted:
+		case p.kind == "tlsOption":
 			p.say(Same, "a listener of gatefold wants a certificate for the name, too", "sniStrict")
 			p.say(Different, "left out: Envoy has its own lists", "cipherSuites", "curvePreferences", "alpnProtocols", "preferServerCipherSuites")
 			if v := text(p.get("minVersion")); v == "VersionTLS10" || v == "VersionTLS11" || v == "VersionTLS12" {
 				p.say(Different, "Envoy begins at TLS 1.2", "minVersion")
 			}
 			p.rest()
-		case p.kind == "tlsStore" && !p.accepted:
+		case p.kind == "tlsStore":
 			p.say(Refused, "left out: the certificates of listeners are Secrets")
 		}
 	}
