@@ -68,8 +68,8 @@ type reader struct {
 func (r *reader) take(one record) error {
 	view := r.side.View
 	switch {
-	case r.count == 0 && one.Head == nil:
-		return errors.New("it does not begin with a head")
+	case (r.count == 0) != (one.Head != nil):
+		return errors.New("its head is not its beginning")
 	case one.Head != nil:
 		if one.Head.Format != format() {
 			return ErrFormat

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"reflect"
@@ -93,7 +94,8 @@ func TestIncompleteIsNotRead(t *testing.T) {
 	whole := strings.Join(lines, "")
 	for name, text := range map[string]string{
 		"nothing": "", "without its end": strings.Join(lines[:len(lines)-2], ""), "a part is missing": lines[0] + strings.Join(lines[2:], ""),
-		"no head": strings.Join(lines[1:], ""), "no JSON": "<html>", "a part of no port": lines[0] + lines[1] + lines[3], "cut": whole[:len(whole)/2],
+		"no head": strings.Join(lines[1:], ""), "two heads": lines[0] + strings.Replace(whole, fmt.Sprintf(`"End":%d`, len(lines)-2), fmt.Sprintf(`"End":%d`, len(lines)-1), 1),
+		"no JSON": "<html>", "a part of no port": lines[0] + lines[1] + lines[3], "cut": whole[:len(whole)/2],
 	} {
 		if _, _, err := Read(strings.NewReader(text)); err == nil || errors.Is(err, io.EOF) && name != "nothing" {
 			t.Errorf("%s: it is read, or %v", name, err)
