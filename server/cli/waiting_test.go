@@ -12,7 +12,7 @@ import (
 // A command whose gatefold takes the connection and does not answer says what it waits for,
 // and ends at its timeout.
 func TestACommandSaysWhatItWaitsFor(t *testing.T) {
-	t.Parallel() // with the others that wait for most of their time
+	t.Parallel()                                    // with the others that wait for most of their time
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
 	if err != nil {
 		t.Fatal(err)
