@@ -60,7 +60,7 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 			continue
 		}
 		own := field.gate(rule, r)
-		answered := field.name == ir.FieldExtAuth && r.answered != nil // the headers that the service adds are there
+		answered := field.name == ir.FieldExtAuth && r.answered != nil                                                   // the headers that the service adds are there
 		if extras := extrasInForce(&rule.Action); field.change != nil && !answered && own.status == 0 && extras != nil { // later filters see the change
 			changed := r.headers.clone()
 			field.change(r, changed, extras)
