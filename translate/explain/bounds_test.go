@@ -145,7 +145,7 @@ func TestRefusedRoutesOfATreeAreBounded(t *testing.T) {
 		return make([]store.Place, len(fields))
 	}}, TreeFilter{})
 	list := nodes[0].Below[0].Below[0].Below
-	if last := list[len(list)-1].Name; !slices.ContainsFunc(list, func(n *TreeNode) bool { return n.Name == "and 1900 more routes, which gatefold validate lists" }) {
+	if last := list[len(list)-1].Name; !slices.ContainsFunc(list, func(n *TreeNode) bool { return n.Name == "and 1900 more, which gatefold validate lists" }) {
 		t.Errorf("the last is %s", last)
 	}
 }

@@ -160,7 +160,8 @@ func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok boo
 // has reports whether the object has all labels of a text such as "app=cart,tier=web".
 func (s policyTarget) has(labels string) bool {
 	for pair := range strings.SplitSeq(labels, ",") {
-		if name, value, found := strings.Cut(pair, "="); found && s.labels[name] != value {
+		name, value, found := strings.Cut(pair, "=")
+		if label, exists := s.labels[name]; found && (!exists || label != value) {
 			return false
 		}
 	}

@@ -65,7 +65,7 @@ func unlessForged(csrf *ir.CSRF, r *request) []string {
 	case csrf.Enabled > 0 && csrf.Enabled < 100:
 		return []string{fmt.Sprintf("csrf: it is one of the %d%% that are rejected (403): %s", csrf.Enabled, forgedWords(r))}
 	case csrf.Enabled == 0 && csrf.Shadowed > 0 && csrf.Shadowed < 100: // Envoy draws two random numbers, and rejects if only the first one selects the request
-		return []string{fmt.Sprintf("csrf: Envoy rejects some of the requests that it only is to check where that is %d%% (403): %s", csrf.Shadowed, forgedWords(r))}
+		return []string{fmt.Sprintf("csrf: percentageShadowed is %d%%, and Envoy rejects some of the requests that it should only check (403): %s", csrf.Shadowed, forgedWords(r))}
 	}
 	return nil
 }

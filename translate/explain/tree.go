@@ -296,7 +296,7 @@ func (t *treeMaker) broken(nodes []*TreeNode) *TreeNode {
 func shownNotAccepted(all []*TreeNode) []*TreeNode {
 	out := slices.Clone(all[:min(len(all), maxNotAcceptedShown)])
 	if more := len(all) - len(out); more > 0 {
-		out = append(out, &TreeNode{Kind: NotAcceptedNode, Name: fmt.Sprintf("and %d more routes, which gatefold validate lists", more)})
+		out = append(out, &TreeNode{Kind: NotAcceptedNode, Name: fmt.Sprintf("and %d more, which gatefold validate lists", more)})
 	}
 	return out
 }

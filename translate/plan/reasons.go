@@ -92,11 +92,13 @@ func currentFirst(places []Place) []Place {
 }
 
 // change returns the old and the new value of a setting, in words. "" means that the setting has no value. If
-// both values are equal, it returns the value, or "changed" for "", followed by "(changed)".
+// both values are equal, it returns the value followed by "(changed)", or "changed" if both are "".
 func change(before, after string) string {
 	switch {
+	case before == "" && after == "":
+		return "changed"
 	case before == after:
-		return cmp.Or(after, "changed") + " (changed)"
+		return after + " (changed)"
 	case before == "":
 		return "added: " + after
 	case after == "":
