@@ -20,7 +20,7 @@ import (
 
 // announcements logs events from the verdicts on Gateways (board.Verdict). It logs listeners when their address
 // cannot be bound, and when they are bound again. It also logs at which addresses Envoy serves a Gateway. It
-// remembers what it logged, so that each change is logged once. The maps are guarded by lock.
+// remembers what it logged, so that each change is logged once. The server's lock (Server.lock) guards the maps.
 type announcements struct {
 	log    zerolog.Logger
 	board  *board.Board
@@ -104,7 +104,7 @@ func (a *announcements) announce(gateway string, v board.Verdict) {
 	}
 }
 
-// maxListens is how many addresses of a Gateway a log line lists at most.
+// maxListens limits the addresses of a Gateway that one log line lists.
 const maxListens = 8
 
 // listens returns the addresses of a Gateway, joined by commas: "127.0.0.1:8080, 127.0.0.1:8443". After

@@ -80,8 +80,8 @@ func (s *staging) frozenFor(c *scope, blames []*blame) stageVerdict {
 	return v
 }
 
-// fieldOf returns the field of the user's object from which the resource or part in b is made. If the names in b
-// do not show the object, the Field has no object.
+// fieldOf returns the object, and the field in it, that the user must look at to repair what Envoy rejected (b). If
+// the names in b do not lead to an object, the result is the zero Field.
 func (s *staging) fieldOf(c *scope, b *blame) manifest.Field {
 	switch {
 	case b.part != nil && b.part.Requirement != "":

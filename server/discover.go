@@ -145,9 +145,12 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 }
 
 // join adds a new stream to its scope: the streams of one Gateway, or of all Gateways. It also counts the
-// stream for the verdicts, which say whether the Envoys of a Gateway accepted its configuration. The result unknown
-// is true if the log should warn that the scope never had a resource: once for each value of node.cluster, for at
-// most maxWarned values, and only after the first Publish. The error means that the client has too many streams.
+// stream for the verdicts, which say whether the Envoys of a Gateway accepted its configuration. The error means that
+// the client has too many streams.
+//
+// The result unknown is true if the scope never had a resource, so that the log should warn of the stream's
+// node.cluster. It is true only once for each value of node.cluster, for at most maxWarned values, and only after the
+// first Publish.
 func (s *Server) join(st *stream) (unknown bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

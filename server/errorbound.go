@@ -13,8 +13,9 @@ func (s *staging) watch(c *scope) reading {
 	}
 }
 
-// fail freezes the revision that the canaries of the fleet c serve: too many requests to a cluster failed (f), so
-// the revision is not promoted. The canaries must accept the revision again.
+// fail freezes the revision that the canaries of the fleet c serve, because too many requests to a cluster failed.
+// The parameter f describes the failure. A frozen revision is not promoted: its changes are pending again, and the
+// canaries must accept them again.
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f

@@ -19,8 +19,8 @@ func (c *scope) stageScope() {
 	}
 }
 
-// unstage removes the stage (the state of a fleet with canaries) of a scope without canaries, after every change
-// was promoted. From then on, all Envoys get the newest resources at once.
+// unstage ends the staged delivery of a fleet that has no canaries any more: it removes the fleet's stage. The
+// caller has promoted all pending changes before. All later changes go to all Envoys of the fleet at once.
 func (c *scope) unstage() {
 	if c.stage.promoted != nil {
 		c.Target = c.stage.promoted // the connected streams have this target; it equals the newest
@@ -146,10 +146,11 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	}
 }
 
-// askedBy reports whether the canary st has requested all route tables that the pending revision sets. If not,
-// the canary cannot have accepted these tables: Envoy requests the route tables of a listener only after it
-// accepted the listener. If c.stage.promoted is nil, the canary must have requested all route tables of its
-// Gateways. The tables of a listener that the canary could not bind count as requested (see stream.asks).
+// askedBy reports whether the canary st has requested all route tables that the pending revision changes or adds.
+// If not, the canary cannot have accepted these tables: Envoy requests the route tables of a listener only after it
+// accepted the listener. If no revision was promoted yet (c.stage.promoted is nil), the canary must also have
+// requested all other route tables of its Gateways. If the canary cannot bind a listener, the route tables of that
+// listener count as requested (see stream.asks).
 func (c *scope) askedBy(st *stream) bool {
 	for key, e := range c.stage.pending.entries {
 		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {

@@ -17,8 +17,8 @@ type gateways struct {
 	restored map[string]Fleet
 }
 
-// heldBy returns the newest revision of which the Envoy of a stream has answered every update. The Envoy may have
-// rejected some of them.
+// heldBy returns the newest revision that the Envoy of a stream has: the Envoy has answered every update of this
+// revision. It may have rejected some of these updates.
 func (g *gateways) heldBy(st *stream) uint64 {
 	switch {
 	case !st.state.Idle:

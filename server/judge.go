@@ -25,10 +25,12 @@ func (v *verdicts) update(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched decides again whether the Gateways in v.touched, whose counts changed, are programmed, and empties
-// v.touched. If the counts of the Envoys that serve all Gateways changed, it also judges every Gateway that may
-// wait only for these Envoys (v.open and v.suspended). But while one of these Envoys is still busy, judgeTouched
-// instead marks the messages of the Gateways in v.open as outdated.
+// judgeTouched decides again whether the Gateways in v.touched are programmed, because their counts changed. Then
+// it empties v.touched.
+//
+// If the counts of the Envoys that serve all Gateways changed, these Envoys may have kept other Gateways waiting.
+// As long as one of these Envoys is busy, judgeTouched only marks the messages of the Gateways in v.open as
+// outdated. Otherwise it judges all Gateways in v.open and v.suspended.
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)
@@ -74,8 +76,8 @@ func (v *verdicts) judge(c *scope, listeners bool) {
 	}
 }
 
-// refresh computes the messages of outdated verdicts again. It skips a verdict of which more than the message would
-// change, because judge replaces that one. The board calls refresh before it shows verdicts.
+// refresh computes the messages of outdated verdicts again. If more than the message of a verdict would change,
+// refresh skips the verdict, because judge will replace it. The board calls refresh before it shows verdicts.
 func (v *verdicts) refresh() {
 	for gateway := range v.inQuestion() {
 		before, judged := v.given[gateway]

@@ -47,7 +47,7 @@ type usage struct {
 	strangers int       // the number of the stream's unknown names: see maxStrangers
 	spent     float64   // the requests that still count; it falls by requestRate per second
 	at        time.Time // when spent was computed
-	early     int       // the Weight of the names in the requests that stream.keep keeps
+	early     int       // the sum of the delta.Weight of all names in stream.early (see the method keep)
 }
 
 // spend counts a request of a stream for the limit of requests per second. The parameter now is the current time.
@@ -65,18 +65,17 @@ func (u *usage) spend(request *delta.Request, answer bool, resources int, now ti
 	return nil
 }
 
-// countStrangers stores the parameter now, the new number of a stream's unknown resource names, in the stream's
-// usage (the parameter of). It returns an error if the number has grown, and if in addition the number exceeds
-// maxStrangers or the sum over all streams exceeds maxAllStrangers. A stream with at most fewStrangers unknown
-// names never gets an error.
-func (c *clients) countStrangers(of *usage, now int) error {
-	c.strangers += now - of.strangers
-	grew := now > of.strangers
-	of.strangers = now
+// countStrangers stores the number of unknown resource names of a stream in the stream's usage (used.strangers). If
+// the number has grown, it is checked: countStrangers returns an error if the number exceeds maxStrangers, or if the
+// sum over all streams exceeds maxAllStrangers. A stream with at most fewStrangers unknown names never gets an error.
+func (c *clients) countStrangers(used *usage, number int) error {
+	c.strangers += number - used.strangers
+	grew := number > used.strangers
+	used.strangers = number
 	switch {
-	case !grew || now <= fewStrangers:
+	case !grew || number <= fewStrangers:
 		return nil
-	case now > maxStrangers:
+	case number > maxStrangers:
 		return status.Errorf(codes.ResourceExhausted, "more than %d names that the Gateway does not have", maxStrangers)
 	case c.strangers > maxAllStrangers:
 		return status.Errorf(codes.ResourceExhausted, "with all other clients more than %d names that the Gateways do not have", maxAllStrangers)
@@ -94,10 +93,11 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release is called when a stream of a client ends. It no longer counts the stream for the client, and subtracts
-// the stream's unknown names (of.strangers) from those of all clients. The caller has locked the server's lock.
-func (c *clients) release(client string, of usage) {
-	c.strangers -= of.strangers
+// release is called when a stream of a client ends. It no longer counts the stream for the client. It subtracts the
+// number of the stream's unknown resource names (ended.strangers) from c.strangers, the sum over all streams. The
+// caller has locked the server's lock.
+func (c *clients) release(client string, ended usage) {
+	c.strangers -= ended.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {
 		delete(c.streams, client)
 	}

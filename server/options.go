@@ -93,7 +93,8 @@ type Staging struct {
 	// the next start. Calls do not overlap.
 	Save func([]Fleet)
 	// Problems, if set, is called when the problems of frozen fleets have changed. It gets one problem for each
-	// frozen fleet. Calls do not overlap. What follows from a call is published by a later Publish.
+	// frozen fleet. Calls do not overlap. The server does not show these problems by itself: the called function must
+	// publish them.
 	Problems func([]manifest.Problem)
 
 	interval time.Duration // how often canaries report; 0 means ReportInterval. For tests.

@@ -39,20 +39,21 @@ type quarantine struct {
 	gaveUp  bool          // since the last review, a part in quarantine was dropped (see room)
 }
 
-// suspicion is what is known of one form of a part (xds.Part) that an Envoy rejected or is too old for; its key
-// in quarantine.parts has the hash of the form. It stays in memory as a hint (see hints) after the last Envoy
-// that rejected it disconnected.
+// suspicion is what is known of one form of a part (xds.Part) that an Envoy rejected or is too old for. Its key
+// in quarantine.parts has the hash of the form. After the last Envoy that rejected the part disconnected, the
+// suspicion stays in memory as a hint (see hints).
 type suspicion struct {
 	at map[placed]struct{} // the route tables and filters that contain the part
-	// rejectedBy has the streams that rejected it or are too old for it, by what each stream knows of the part.
+	// rejectedBy has the streams whose Envoys rejected the part or are too old for it. The key is the stream's
+	// record of the rejection.
 	rejectedBy map[*delta.RejectedPart]*stream
 	rejected   bool                // an Envoy rejected the part at least once
 	since      time.Time           // when the first Envoy of rejectedBy rejected the part
-	taken      bool                // an Envoy accepted the part: the fault is that of the Envoys in rejectedBy
-	told       bool                // the part is in quarantine: review decides that
+	taken      bool                // another Envoy accepted the part, so the Envoys in rejectedBy are at fault
+	told       bool                // the method review decided that the part is in quarantine
 	published  translate.Rejection // the reason that translate got last
-	// othersServe is true if the Envoys in rejectedBy are only too old for the part (known), and another connected
-	// Envoy that requests its table is new enough.
+	// othersServe is true if the Envoys in rejectedBy are only too old for the part (known), and a connected Envoy
+	// that is new enough requests a route table with the part.
 	othersServe bool
 	// tooOld is the last result of versions; "" after rejectedBy changed.
 	tooOld string
@@ -81,10 +82,10 @@ func (q *quarantine) poke() {
 	}
 }
 
-// heed is called after the Envoy of st answered the response r. It records which parts of route tables and
-// filters the Envoy rejects now. If r has route tables or filters, the Envoy may also have accepted a part that
-// others rejected. Then heed makes the method run decide again which parts are in quarantine. It does not do so
-// for a test table (r.Probe).
+// heed is called after the Envoy of st answered the response r. It records which parts of route tables and filters
+// the Envoy rejects now. With its answer to route tables or filters, the Envoy may also have accepted a part that
+// other Envoys rejected. So after such an answer heed makes the method run decide again which parts are in
+// quarantine. An answer to a test table (r.Probe) has no such effect.
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
 	if (r.Type == xds.RouteType || r.Type == xds.FilterType) && !r.Probe && len(q.parts) > 0 {
@@ -259,7 +260,8 @@ func (of *suspicion) refusal() translate.Rejection {
 	return translate.Rejection{Match: of.byMatch(), Words: fmt.Sprintf("Envoy %q: %s", node, words)}
 }
 
-// maxVersions bounds how many Envoys are named in a problem if they are too old.
+// maxVersions is the maximum number of Envoys that the message of a problem names, with their versions, if they are
+// too old for a feature.
 const maxVersions = 3
 
 // versions returns a text with the feature that Envoys lack, and the names and versions of these Envoys. It
@@ -294,8 +296,9 @@ func (of *suspicion) listVersions() string {
 	return needs + "; " + strings.Join(list, ", ")
 }
 
-// forgive makes every stream send again what its Envoy rejected, as far as delta.Plan.Forgive does that, because the
-// Envoys may have been upgraded. The streams' goroutines do it after forgive has returned.
+// forgive makes every stream send again some of what its Envoy rejected (see delta.Plan.Forgive): the Envoy may
+// have been upgraded, and may accept it now. forgive only marks the streams. Their goroutines send after it has
+// returned.
 func (q *quarantine) forgive() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

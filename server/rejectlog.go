@@ -13,9 +13,9 @@ type rejectLog struct {
 	version string // the version of Envoy
 }
 
-// rejection logs that an Envoy rejected the response r; the parameter request has Envoy's error. The parameter
-// keeps is true if the Envoy still serves something of r (session.keeps). The line is usually a warning. It has level
-// debug in these cases:
+// rejection logs that an Envoy rejected the response r. The parameter request has Envoy's error. The parameter
+// keeps is true if the Envoy still serves something that r would change or remove (session.keeps). The line is
+// usually a warning. It has level debug in these cases:
 //   - The rejection repeats an earlier one.
 //   - r has a test table, which Envoy always rejects (xds.Probe).
 //   - An address cannot be bound: tellBinds logs such addresses.

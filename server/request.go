@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// timely returns the requests that stream.keep has stored, and removes them from the stream. It returns nil until
-// the stream's Gateway has its first resource. Only requests of the state-of-the-world protocol are stored, because
-// the version in such a request describes all resources of a type. That version can be compared only when the
-// resources of the Gateway are known.
+// timely returns the requests that stream.keep stored because they came too early, and removes them from the
+// stream. Until the stream's Gateway has its first resource, it returns nil. Only requests of the
+// state-of-the-world protocol are stored. The version in such a request describes all resources of a type, and can
+// be compared only when the resources of the Gateway are known.
 func (s session) timely() (requests []*delta.Request) {
 	st := s.stream
 	s.locked(func() {
@@ -34,9 +34,9 @@ func (st *stream) keep(request *delta.Request) error {
 	return nil
 }
 
-// subscribe applies the subscriptions of a request to the stream, in steps, so that other streams can lock
-// meanwhile. It also updates how many route tables the stream does not request. It returns an error if the
-// client exceeds a limit.
+// subscribe applies the subscriptions of a request to the stream. It does so in steps, and unlocks s.mu between
+// two steps, so that other streams can proceed. It also updates how many route tables the stream does not request.
+// It returns an error if the client exceeds a limit.
 func (s session) subscribe(request *delta.Request) error {
 	st := s.stream
 	had := st.AsksForAll(xds.RouteType)
@@ -53,9 +53,9 @@ func (s session) subscribe(request *delta.Request) error {
 	return nil
 }
 
-// book executes one step of a request (delta.Step) under the lock. It records which parts of route tables and
-// filters the Envoy rejects, and counts resource names that the Gateway does not have. It returns an error if the
-// client exceeds a limit.
+// book runs one step of a request (delta.Step) under the lock. Then it records what the Envoy rejects: parts of
+// RouteConfigurations, or HTTP filters. It also counts the resource names in the request that the Gateway does not
+// have. It returns an error if the client exceeds a limit.
 func (s session) book(step delta.Step) (err error) {
 	s.locked(func() {
 		s.countTables(step)

@@ -16,7 +16,7 @@ import (
 // taskRest is how long a task waits after a panic until it starts again.
 const taskRest = time.Second
 
-// barrier stops a panic from ending more than the task or stream in which it happened.
+// barrier limits the effect of a panic: only the task or the stream in which the panic happened ends.
 type barrier struct {
 	log     zerolog.Logger
 	metrics *figures.Set

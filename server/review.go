@@ -13,8 +13,8 @@ import (
 const reviewEvery = 20 * time.Millisecond
 
 // run decides which parts of route tables and filters are in quarantine, until ctx ends: after each change, and
-// when the wait for answers of Envoys is over. If the result set of review is not nil, run calls q.tell with it. If
-// q.tell is nil, run returns at once.
+// when the wait for answers of Envoys is over. To decide, run calls review. If review returns a translate.Quarantine
+// that is not nil, run passes it to q.tell. If q.tell is nil, run returns at once.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -45,9 +45,9 @@ func (q *quarantine) run(ctx context.Context) {
 // reviewed is how many parts the method review handles before it releases the lock, so that others can lock.
 const reviewed = 200
 
-// review returns the parts that are in quarantine now, with the reasons (set). The result set is nil if nothing
-// changed since the last review: neither the parts, nor a reason that is, or was, that Envoys are too old. Changes
-// of other reasons do not count. The result again is how long the caller waits until the next review.
+// review returns the parts that are in quarantine now, each with the reason. The result set is nil if nothing changed
+// since the last review. A change of a reason counts only if the old or the new reason is that Envoys are too old for
+// the part. The result again is how long the caller waits until the next review.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RejectedPart
 	changed, again := false, time.Hour
@@ -158,8 +158,8 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count tells each stream in rejectedBy whether the part is in quarantine (of.told). It adds these streams to the
-// parameter streams. The caller must then call verdicts.update for each of them.
+// count stores in each stream of rejectedBy whether the part counts as quarantined (of.told). It adds these streams
+// to the parameter streams. The caller must then call verdicts.update for each of them.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

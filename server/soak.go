@@ -90,11 +90,11 @@ func watchedOf(changes []change) watched {
 	return out
 }
 
-// put stores the parameter by, which is what a revision changed about a cluster. If there are several causes for
-// one cluster, put keeps one: a route rather than the cluster itself, and of several routes the first by name.
-func (w watched) put(cluster string, by Cause) {
-	if old, known := w[cluster]; !known || by.before(old) {
-		w[cluster] = by
+// put stores why the requests to a cluster are counted. If there are several causes for one cluster, put keeps only
+// the first in the order of Cause.before.
+func (w watched) put(cluster string, cause Cause) {
+	if old, known := w[cluster]; !known || cause.before(old) {
+		w[cluster] = cause
 	}
 }
 

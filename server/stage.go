@@ -57,12 +57,12 @@ type stage struct {
 // stageVerdict is the state of a fleet, and the reason if it is frozen. Its zero value means that all Envoys
 // get the newest revision.
 type stageVerdict struct {
-	state stageState
-	// problem says why the revision is frozen, and hint what to do. field is the field of the object from which
-	// the resource is made that was rejected or that made requests fail; without an object if none is known.
-	problem, hint string
-	field         manifest.Field
-	gateway       string // the Gateway at which the problem is reported if field is zero; "" if none is known
+	state         stageState
+	problem, hint string // why the revision is frozen, and what to do
+	// field is the field that caused the problem: Envoy's resource for this field was rejected, or made requests
+	// fail. The field has no object if the cause is not known.
+	field   manifest.Field
+	gateway string // the Gateway at which the problem is reported if field has no object; "" if none is known
 }
 
 // stageState is the state of a fleet as the pages show it.
@@ -97,9 +97,10 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put records a change of one resource that canaries get: it adds the update to s.pending. The resource may have
-// the same form in s.soaking or, if s.soaking does not have the resource, in the promoted target. Then nothing is
-// pending: put removes the resource from s.pending. If s.promoted is nil, put does nothing.
+// put records a change of one resource that canaries get. It adds the update to s.pending, if the resource really
+// differs from its state before. This state is the update in s.soaking or, if s.soaking has none for the resource,
+// the resource in the promoted target. If nothing differs, put removes the resource from s.pending. If s.promoted is
+// nil, put does nothing.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return
@@ -118,17 +119,18 @@ func (s *stage) put(u delta.Update) {
 	s.pending.entries[key] = u.Entry
 }
 
-// published is called after put was called for all updates of a new revision. The parameter served is the number
-// of the revision before it. The parameter waited is false if no older revision was waiting to be promoted. Then
-// the other Envoys have the revision with the number served, and the time for canaries to answer begins now.
-func (s *stage) published(served uint64, waited bool, now time.Time) {
+// published records that a new revision was published. It is called after put was called for all updates of the
+// revision. The parameter previous is the number of the revision before it. The parameter waited is true if that
+// revision, or an older one, was still waiting to be promoted. If waited is false, the Envoys that are not canaries
+// have the revision with the number previous, and the time for canaries to answer begins now.
+func (s *stage) published(previous uint64, waited bool, now time.Time) {
 	if !waited {
-		s.revision = served
+		s.revision = previous
 	}
 	if !waited || s.since.IsZero() {
 		s.since = now
 	}
-	s.pending.revision = served + 1
+	s.pending.revision = previous + 1
 	for node := range s.left {
 		s.left[node] = true
 	}

@@ -12,12 +12,12 @@ import (
 // answerTime is how long canaries may take to answer before the revision is frozen.
 const answerTime = time.Minute
 
-// maxSums is how many promoted route tables and filters may have their hashes in staging.sums when a review starts.
-// If there are more, all hashes are dropped, to save memory.
+// maxSums limits staging.sums, which has the hashes of promoted route tables and filters. If sums has more entries
+// when a review starts, all of them are dropped, to save memory.
 const maxSums = 16
 
-// run judges the answers of canaries in all fleets and calls report, until ctx ends: after each change, when a
-// wait is over, and when awaitReport requests it.
+// run judges the answers of canaries in all fleets, and then calls report. It does so after each change, when a
+// waiting time is over, and when awaitReport requests it. It returns when ctx ends.
 func (s *staging) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -81,11 +81,12 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading
 	return again, unread
 }
 
-// judge decides whether the revision of one fleet is promoted, frozen, or still waits for canaries, and stores
-// the decision. If unread is not empty, judge cannot decide yet: the caller does the work in unread, and calls
-// judge again at once. The result promoted is true if changes were promoted, or were accepted by canaries and now
-// wait for their promotion; then the caller calls judge again at once, too. In all other cases, the result again is
-// the longest time until the next call.
+// judge decides whether the revision of one fleet is promoted, frozen, or still waits for canaries, and stores the
+// decision. In these two cases, the caller must call judge again at once:
+//   - unread is not empty: judge cannot decide yet, and the caller first does the work in unread.
+//   - promoted is true: changes were promoted, or canaries accepted changes, which now wait for their promotion.
+//
+// In all other cases, the result again is the longest time until the next call.
 func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
 	again, of := time.Hour, c.stage
 	if !of.waits() { // every change was promoted or undone
@@ -137,11 +138,13 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 	return min(again, wait), unread, false
 }
 
-// opinion returns what the connected canaries say about the pending changes. The state is
-//   - frozen, if a canary rejected the changes or disconnected before it accepted them, or if a change that failed
-//     before is still there;
+// opinion returns what the connected canaries say about the pending changes. The first of these rules that fits
+// gives the state:
+//   - frozen, if a canary rejected the changes, or disconnected before it accepted them;
+//   - frozen, if a change that made too many requests fail before is still among the pending changes (stillFails);
 //   - soaks, if all canaries accepted the changes and, if Staging.MaxErrors is set, all of them report loads;
-//   - judging otherwise, but frozen after answerTime.
+//   - judging, while the canaries still have time to answer (answerTime);
+//   - frozen, because the canaries did not answer in this time.
 //
 // The result again is the time until the state may change. If unread is not empty, the state is not certain yet.
 func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
@@ -182,10 +185,10 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
 }
 
-// judgeAbsence judges a fleet without a connected canary. It freezes the revision if a canary disconnected before
-// it accepted the revision, or if a revision was frozen when gatefold stopped. Otherwise it waits for a canary
-// for Staging.Absence, and then ends the staged delivery (abandon). The result again is the time until the next
-// call.
+// judgeAbsence judges a fleet without a connected canary. It freezes the revision if a canary disconnected before it
+// accepted the revision, or if a revision was frozen when gatefold stopped. Otherwise a canary has the time
+// Staging.Absence to connect. After that time, judgeAbsence ends the staged delivery (abandon). The result again is
+// the time until the next call.
 func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
 	of := c.stage
 	if of.gone.IsZero() { // for example, after a restart

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// awaitReport waits until the method run has judged the fleets again and called report, so that all that happened
-// before the call is reported. It also returns when ctx ends.
+// awaitReport asks the method run for a new judgement of the fleets, and waits until run has called report for it.
+// So everything that happened before the call of awaitReport is reported. It also returns when ctx ends.
 func (s *staging) awaitReport(ctx context.Context) {
 	done := make(chan struct{})
 	select {

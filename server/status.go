@@ -129,16 +129,16 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns a text for each listener whose address cannot be bound (the keys of the parameter of): the errors
-// in u or, if u has none for the listener, the listener's earlier text in the parameter before. It returns nil if
-// no listener is given.
-func (u unbound) words(of map[string]int, before map[string]string) map[string]string {
+// words returns a text for each listener whose address cannot be bound. The keys of the parameter listeners are
+// these listeners. The text of a listener has the errors in u. If u has no errors for it, the text is its earlier
+// text, from the parameter earlier. If there are no such listeners, words returns nil.
+func (u unbound) words(listeners map[string]int, earlier map[string]string) map[string]string {
 	var out map[string]string
-	for name := range of {
+	for name := range listeners {
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[name] = cmp.Or(sumUp(u[name]), before[name])
+		out[name] = cmp.Or(sumUp(u[name]), earlier[name])
 	}
 	return out
 }
@@ -189,7 +189,7 @@ func (v *verdicts) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of reports whether the verdict v has this status, this reason and these listeners that cannot be bound. It
+// of reports whether the verdict v has the status, the reason and the unbound listeners of the standing now. It
 // ignores messages.
 func (now standing) of(v board.Verdict) bool {
 	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)

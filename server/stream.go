@@ -21,9 +21,9 @@ type stream struct {
 	ofWorld, isEnvoy bool
 
 	id      uint64
-	node    string // node.id: the Envoy's name for people, and for stage.left and reporter
+	node    string // node.id: the name of the Envoy in messages, in stage.left and in reporter
 	cluster string // node.cluster, which names the Gateway
-	canary  bool   // the Envoy is sent revisions first: see stage
+	canary  bool   // the Envoy is of stage canary: it gets each revision before the others (see stage)
 	version string // the version of Envoy; "" if the client does not send it
 	peer    string
 	// address is the network address of the client. claim is the admin address in the Envoy's node metadata (see
@@ -39,7 +39,7 @@ type stream struct {
 	share    // what the stream adds to tallies
 	// early has the requests that wait until the scope is known. Only the state-of-the-world protocol uses it.
 	early    []*delta.Request
-	forgiven bool        // what the Envoy rejected is to be sent again: see quarantine.forgive
+	forgiven bool        // the resources that the Envoy rejected must be sent again: see quarantine.forgive
 	usage    usage       // what the stream uses of the limits
 	objected delta.Stamp // the Stamp for which refuses and unbound were computed
 	revision uint64      // the last result of gateways.heldBy, which returns it while the stream is not idle
@@ -102,18 +102,18 @@ func belongs(table, listener string) bool {
 	return table == listener || strings.HasPrefix(table, listener+"/")
 }
 
-// scope has the resources that some Envoys should have (the target), and the streams of these Envoys. Each
-// Gateway has a scope. One more scope, the union, is for the Envoys that serve all Gateways. A scope is guarded
+// scope is a group of Envoys: their target (the resources that these Envoys should have), and their streams. There
+// is one scope for each Gateway, and one more, the union, for the Envoys that serve all Gateways. A scope is guarded
 // by lock.
 type scope struct {
 	*delta.Target
 	// name is "namespace/name" of the Gateway, and "" for the union of all Gateways.
 	name    string
-	changed map[string][]string // names by type that are not marked on the streams yet
-	fresh   bool                // the target has had its first resource since the last markChanges
+	changed map[string][]string // the names, by type, of the resources that put changed since the last markChanges
+	fresh   bool                // since the last markChanges, the target got its first resource
 	streams map[*stream]struct{}
 	tally   tally
-	// canaries are the streams that are sent revisions first.
+	// canaries are the streams of Envoys of stage canary, which get each revision before the others.
 	canaries map[*stream]struct{}
 	stage    *stage // the state of a fleet with canaries; nil if the fleet has none, and waits for none
 }
@@ -154,9 +154,9 @@ func (c *scope) markChanges() {
 	c.fresh = false
 }
 
-// tally counts the streams that keep a Gateway from being programmed. The fields lacking, refusing and unbound
-// count the streams of this Gateway and the streams that serve all Gateways. The field busy counts only the
-// streams of the scope: the scope of all Gateways has its own tally.
+// tally counts the streams because of which a Gateway is not programmed. Each Gateway has a scope with a tally. A
+// stream that serves all Gateways belongs to a further scope, the union. It counts in the fields lacking, refusing
+// and unbound of each Gateway's tally, but in the field busy of the union's tally only.
 type tally struct {
 	busy     int            // streams that are not idle
 	lacking  int            // streams that do not request all route tables of the Gateway
@@ -175,7 +175,7 @@ type share struct {
 	unbound map[string]struct{}
 }
 
-// objection is what a stream rejected of the resources of one Gateway.
+// objection is what the Envoy of a stream rejects among the resources of one Gateway.
 type objection struct {
 	some    bool     // the Envoy rejected something else than listeners that it could not bind
 	unbound []string // the listeners that the Envoy could not bind

@@ -73,8 +73,8 @@ func (v *verdicts) object(st *stream) {
 	v.setRefuses(st, v.objections(st))
 }
 
-// setRefuses stores what the Envoy of the stream rejects (now), by Gateway, in place of the earlier value
-// (st.refuses). It changes the tallies of these Gateways accordingly.
+// setRefuses stores in st.refuses what the Envoy of the stream now rejects, for each Gateway (the parameter now). It
+// replaces the earlier value, and changes the tallies of these Gateways accordingly.
 func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	for c, o := range st.refuses {
 		c.tally.count(o, -1)

@@ -22,8 +22,9 @@ type verdicts struct {
 	openOutdated   bool
 	// suspended has the Gateways that stay programmed while Envoys have not yet answered an edit.
 	suspended map[string]struct{}
-	// touched has the scopes, or the union, whose tallies changed since they were judged. looks counts the streams
-	// that verdict read, for tests.
+	// touched has the scopes whose tallies changed since their Gateways were judged (see judgeTouched). It may also
+	// have the union, the scope of the Envoys that serve all Gateways. looks counts the streams that the method
+	// verdict read, for tests.
 	touched   map[*scope]struct{}
 	looks     int
 	announced *announcements
@@ -77,7 +78,8 @@ func (v *verdicts) outdateOpen() {
 	}
 }
 
-// inQuestion returns the Gateways whose verdict may have a wrong message, as a set of "namespace/name".
+// inQuestion returns the Gateways for which the message of the verdict may be outdated, because Envoys have changed
+// since (see outdate and outdateOpen). It returns them as a set of "namespace/name".
 func (v *verdicts) inQuestion() map[string]struct{} {
 	if v.openOutdated {
 		maps.Copy(v.outdated, v.open)

@@ -7,8 +7,8 @@ import (
 )
 
 // Former returns the version of an object that was served when Applied was last called. In the result, the field
-// Object is nil if no version was served. The field Since is the time from which that version is served because
-// the folder's newer version cannot be used. Since is zero if the folder had no newer version.
+// Object is this version, or nil if no version was served. If the folder already had a newer version then, which
+// cannot be used, the field Since is the time from which Object is served in place of it. Otherwise Since is zero.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -22,8 +22,8 @@ func (s *Store) Former(key manifest.Key) Withheld {
 
 // Applied tells the Store what its caller serves: the objects of all Changes so far, except for the objects in
 // the map withheld, which gatefold could not translate. For such an object, the map has the earlier version that
-// is served instead. Applied ignores an earlier version that was not served at the previous call of Applied. With
-// Options.Save, Unsaved and Saved return the earlier versions from then on.
+// is served instead. Applied ignores an earlier version that was not served at the previous call of Applied. If
+// Options.Save is set, the methods Unsaved and Saved return these earlier versions from then on.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]

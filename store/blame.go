@@ -48,9 +48,9 @@ func blame(text []byte, err error) int {
 	return b.within(begin, end)
 }
 
-// within returns the offset of the mistake, which is between the offsets begin and end of one line. The parser
-// rejects text[:end] for b.reason. It accepts text[:begin], or rejects it for another reason. The result is the
-// offset at which a character begins.
+// within searches one line for the mistake, between the offsets begin and end, and returns the offset of the
+// mistake. The parser rejects text[:end] for b.reason, but it does not reject text[:begin] for this reason. The
+// result is the offset at which a character begins.
 func (b *blamer) within(begin, end int) int {
 	for end-begin > 64 {
 		if middle := (begin + end) / 2; b.rejects(middle) {

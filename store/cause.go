@@ -13,8 +13,8 @@ type spotOfError struct {
 	code         string
 }
 
-// causeOf returns the place and code of the error that comes first in the text of a document. The result is
-// zero if problems has no error. The file in the result is always "".
+// causeOf returns the place and code of the first error in a document. The first error is the one that comes first
+// in the document's text. If problems has no error, the result is zero. The result's field file is always "".
 func causeOf(problems []finding) (first spotOfError) {
 	for _, p := range problems {
 		at := spotOfError{line: p.Line, column: p.Column, code: p.Code}

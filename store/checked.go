@@ -84,18 +84,19 @@ func (c *Checked) read(key manifest.Key) (*result, error) {
 	return &result{items: []item{{object: o, place: name}}, plain: true}, nil
 }
 
-// plainText reports whether an object stays the same if its Go value is saved as JSON and read again. canonical
-// is the JSON from which that Go value was made (kind.typed). The result is false if canonical has an empty
-// list, an empty object or null, because encoding/json may leave these out.
+// plainText reports whether an object can be saved as JSON without loss: encoding its Go value and decoding the
+// result gives an equal value. The parameter canonical is the JSON from which the Go value was decoded
+// (kind.typed). If it has an empty list, an empty object or null, plainText returns false, because encoding/json
+// may leave these out.
 func plainText(canonical []byte) bool {
 	return !bytes.Contains(canonical, []byte("[]")) && !bytes.Contains(canonical, []byte("{}")) &&
 		!bytes.Contains(canonical, []byte("null"))
 }
 
-// isPlain reports whether the document is one valid object without problems, so that a restart can read a Checked
-// in place of the document. It returns false for a Secret, for an object with duplicate listeners, and
-// for a creationTimestamp with nanoseconds. It also returns false for an object with a partial: an item of a
-// list, or an object whose document must not be saved. The caller must also check plainText.
+// isPlain reports whether the document is one valid object without problems. After a restart, gatefold can then
+// read a Checked instead of the document. isPlain returns false for a Secret, for an object with duplicate
+// listeners, for a creationTimestamp with nanoseconds, for an item of a list, and for an object whose document must
+// not be saved. The caller must also check plainText.
 func (r *result) isPlain() bool {
 	return len(r.items) == 1 && r.items[0].part == nil && !r.items[0].twins && r.beside == nil && !r.broken &&
 		r.items[0].object.Key.Kind != kindSecret &&

@@ -11,9 +11,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// contests returns the problems of objects with several definitions that could be served (serving.contested).
-// Each definition of such an object that is not served has one problem. contests leaves out definitions that the
-// path policies reject, because outsideProblems reports them.
+// contests returns the problems of objects with several definitions that could be served (serving.contested). Of
+// each such object, one definition is served, and each other definition has a problem. contests leaves out the
+// definitions that the path policies reject, because outsideProblems reports these definitions.
 func (s *problemLists) contests() []manifest.Problem {
 	var lost []*definition
 	for key := range s.serving.contested {

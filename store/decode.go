@@ -73,9 +73,9 @@ type decoder struct {
 }
 
 // decodeYAML returns the value of a document, and at most maxMistakes of its mistakes. root is the document's
-// root node. Values with a mistake are nil or missing. If a mapping has a key twice, the later value gets
-// another key in the result: the key, the constant repeated and a number. Lines count from the beginning of the
-// document.
+// root node. Values with a mistake are nil or missing. If a mapping has a key twice, the later value gets another
+// key in the result, so that no value is lost. This key is the original key, followed by the text of the constant
+// repeated, and a number. Lines count from the beginning of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)
@@ -159,10 +159,10 @@ func (d *decoder) collection(n *yaml.Node) any {
 	return object
 }
 
-// alias calls the parameter then, a function, with the node to which the alias n refers, and returns the result.
-// If that node contains n, alias reports a mistake and returns nil without calling the function. It also returns
-// nil without calling the function if count returns false.
-func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
+// alias calls the function decode with the anchor, which is the node to which the alias n refers, and returns the
+// result. There are two cases in which alias returns nil and does not call decode: the anchor contains n, which is
+// reported as a mistake, or d.count returns false.
+func (d *decoder) alias(n *yaml.Node, decode func(anchor *yaml.Node) any) any {
 	if d.active[n.Alias] {
 		d.stop(n, "AliasCycle", "the value of the anchor "+quote(n.Value)+" contains itself", "")
 		return nil
@@ -172,7 +172,7 @@ func (d *decoder) alias(n *yaml.Node, then func(anchor *yaml.Node) any) any {
 	if !d.count(n) {
 		return nil
 	}
-	return then(n.Alias)
+	return decode(n.Alias)
 }
 
 // list returns the items of a list.
@@ -186,10 +186,10 @@ func (d *decoder) list(n *yaml.Node) any {
 	return list
 }
 
-// mapping adds the keys and values of the mapping n to the parameter object. If n is merged into another mapping
-// with <<, object may already have keys. A key that is written in a mapping and also merged into it has the later of
-// the two values, as in sigs.k8s.io/yaml. mapping reports duplicate and invalid keys. A duplicate key gets
-// another name (see repeated), and an invalid key is left out.
+// mapping adds the keys and values of the mapping n to the map object. If n is merged into another mapping with <<,
+// object may already have keys. If a mapping has a key, and << adds the same key, then the value that comes later in
+// the text counts, as in sigs.k8s.io/yaml. mapping reports duplicate and invalid keys. A duplicate key gets another
+// name (see repeated), and an invalid key is left out.
 func (d *decoder) mapping(n *yaml.Node, object map[string]any) {
 	seen := object
 	if len(object) > 0 || hasMerge(n) {

@@ -126,17 +126,20 @@ func (e edit) mentioned() map[string]struct{} {
 	return all
 }
 
-// mention adds each namespace that a document's text mentions to a set, the parameter all. It adds "" for the
-// word GatewayClass, and for the word namespace or Namespace if no name follows in the same line, as in
-// "kind: Namespace". It adds "default" if the first metadata has no namespace, or if the text has the word items.
-func mention(text []byte, all map[string]struct{}) {
+// mention adds to the set namespaces each namespace that the text of a document mentions. An object without
+// metadata.namespace may be cluster-scoped or in the namespace default, so mention also adds:
+//   - "" if the text has the word GatewayClass, or the word namespace or Namespace without a name after it in the
+//     same line, as in "kind: Namespace".
+//   - "default" if the first metadata in the text has no namespace, or if the text may be a list of objects because
+//     it has the word items.
+func mention(text []byte, namespaces map[string]struct{}) {
 	if bytes.Contains(text, []byte("GatewayClass")) {
-		all[""] = struct{}{}
+		namespaces[""] = struct{}{}
 	}
 	_, metadata, _ := bytes.Cut(text, []byte("metadata"))
 	metadata, _, _ = bytes.Cut(metadata, []byte("spec"))
 	if !bytes.Contains(metadata, []byte("namespace")) || bytes.Contains(text, []byte("items")) { // of a List, metadata is the first
-		all[metav1.NamespaceDefault] = struct{}{}
+		namespaces[metav1.NamespaceDefault] = struct{}{}
 	}
 	for found := true; found; {
 		if _, text, found = bytes.Cut(text, []byte("amespace")); found {
@@ -145,7 +148,7 @@ func mention(text []byte, all map[string]struct{}) {
 			for end < len(name) && (name[end] == '-' || '0' <= name[end] && name[end] <= '9' || 'a' <= name[end] && name[end] <= 'z') {
 				end++
 			}
-			all[string(name[:end])] = struct{}{}
+			namespaces[string(name[:end])] = struct{}{}
 		}
 	}
 }

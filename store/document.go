@@ -90,7 +90,9 @@ type documentReader struct {
 	raw  any // the value that readLoosely returns for root; nil until loosely is called
 	took readTime
 
-	outer    map[string]any // the list; elements are its items, next is the index of the next item to read
+	// If the document is a list, outer is the list, elements are its items, and next is the index of the next item to
+	// read.
+	outer    map[string]any
 	elements []any
 	next     int
 }
@@ -353,9 +355,9 @@ func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k 
 }
 
 // typed converts a validated object to a manifest.Object. It first sets the object's apiVersion to the first
-// version of the kind. canonical is the JSON of the object after that, and the Hash is that of canonical. So an
-// object has the same Hash in each apiVersion. typed returns an error if the object does not fit the Go type of
-// its kind.
+// version of the kind. The result canonical is the JSON of the changed object, and the Hash of o is the hash of
+// canonical. So an object has the same Hash in each apiVersion. typed returns an error if the object does not fit
+// the Go type of its kind.
 func (k *kind) typed(object map[string]any) (o *manifest.Object, canonical []byte, err error) {
 	object["apiVersion"] = k.apiVersions()[0]
 	canonical, err = json.Marshal(object) // Marshal sorts keys

@@ -54,8 +54,8 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns at most excerptWidth characters of a line around a column, and the column of the same
-// character in that part. "…" replaces what is left out at the beginning and at the end.
+// window returns the part of a line around a column, at most excerptWidth characters. The result at is the column
+// in the part, for the same character. "…" replaces what is left out at the beginning and at the end.
 func window(line []byte, column int) (part string, at int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)

@@ -148,8 +148,8 @@ type opened struct {
 	field  string
 }
 
-// opens returns the ports of the listeners of a Gateway or ListenerSet. The first result is always port 0,
-// which stands for the right to open ports at all. It returns nil for other kinds.
+// opens returns the ports of the listeners of a Gateway or ListenerSet. Port 0 comes first, even if there are no
+// listeners: it stands for the right to open ports at all. For other kinds, opens returns nil.
 func opens(o *manifest.Object) []opened {
 	var listeners []gwv1.PortNumber
 	switch value := o.Value.(type) {

@@ -4,19 +4,21 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// The codes of the problems for which freezeForPolicies freezes the folder. clusterPathsMissing is another one.
+// The codes of the problems because of which freezeForPolicies freezes the folder. freezeForFlag uses the code
+// clusterPathsMissing instead.
 const (
 	clusterPathsBroken = "ClusterPathsBroken"
 	namespacesMissing  = "NamespacesMissing"
 )
 
 // freezeForPolicies returns true and a problem if a Tree must not be applied because its path policies are not
-// known. There are two such cases:
-//   - Nothing is served yet (servesNothing), and a file that may have Namespaces of cluster paths cannot be read.
-//   - There is no such file, and cluster paths define no Namespace, but the Tree has objects, and AllowEmpty was
-//     not called.
+// known. The parameter next has the counts of the Tree. There are two such cases:
+//   - Nothing is served yet (servesNothing), and a file or document of the cluster paths cannot be read, although
+//     it may be a Namespace (tally.hidden).
+//   - All of the cluster paths can be read, but they define no Namespace. The Tree has objects nevertheless, and
+//     AllowEmpty was not called.
 //
-// The parameter next has the counts of the Tree. Without path policies, the result is that of freezeForFlag.
+// If no path policies apply, freezeForPolicies returns the results of freezeForFlag.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
 	if !s.fence.policy.InForce() {
 		return s.freezeForFlag(edits, next)
@@ -38,10 +40,12 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	return manifest.Problem{}, false
 }
 
-// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be forgotten. That is so if the
-// Tree has a Namespace with the annotation for paths, and gatefold serves nothing yet (servesNothing) or already
-// serves this Namespace with that annotation. Otherwise it returns false. The parameter next has the counts of
-// the Tree.
+// freezeForFlag returns true and a problem if the flag --cluster-paths seems to be forgotten. This is the case if
+// the Tree has a Namespace with the annotation for paths, and at least one of these conditions holds:
+//   - gatefold serves nothing yet (servesNothing).
+//   - gatefold already serves this Namespace with the annotation for paths.
+//
+// The parameter next has the counts of the Tree.
 func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, held bool) {
 	if next.fences == 0 {
 		return manifest.Problem{}, false

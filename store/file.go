@@ -20,9 +20,9 @@ type file struct {
 	documents   []*document
 	definitions []*definition
 	source      manifest.Source // the source of its objects
-	hides       bool            // it is skipped, and may contain Namespaces of cluster paths
+	hides       bool            // the file is skipped, and may define Namespaces of cluster paths (see fence.hides)
 	tally       tally
-	beside      *oddities
+	beside      *oddities // nil if the file has only definitions
 }
 
 // oddities has everything in a file other than valid objects (definitions): rejected objects, problems, and
@@ -47,9 +47,9 @@ func (f *file) oddities() oddities {
 type tally struct {
 	documents, objects int
 	broken             int // documents in which something did not become an object
-	fences             int // Namespaces with the annotation for paths
+	fences             int // Namespaces with the annotation gatefold.io/paths
 	namespaces         int // Namespaces of cluster paths
-	hidden             int // documents and files of cluster paths that cannot be read, and may be Namespaces
+	hidden             int // unreadable documents and files of cluster paths that may contain Namespaces
 }
 
 // plus returns the tally with the counts of a file added. A nil file has no counts.
@@ -141,7 +141,9 @@ func adopt(parts []part, old []*document) []*document {
 
 // The limits on problems of one file.
 const (
-	maxExplained = 20  // syntax errors that are explained; also documents in whose text finish looks for policies
+	// maxExplained limits the syntax errors that are explained. It also limits the unreadable documents in whose text
+	// finish looks for policies.
+	maxExplained = 20
 	maxProblems  = 200 // problems in total
 )
 

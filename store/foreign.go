@@ -46,12 +46,13 @@ func remedies() map[apischema.GroupKind]string {
 }
 
 // sight is what foreignKinds knows about one kind that gatefold does not read: the place of its first object in
-// the folder, and the number of its objects.
+// the folder, and the number of its objects. The field opens is the alphabetically first foreign.opens of these
+// objects, or "" if no object has one.
 type sight struct {
 	file  string
 	place place
 	count int
-	opens string // the first foreign.opens of the kind by alphabet that is not "", or "" if there is none
+	opens string
 	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
 }
@@ -63,10 +64,11 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds counts the objects of kinds that gatefold does not use, in the files of the map flawed. Most kinds
-// are in the result ignored, with their number. A kind has a warning in problems instead if it is in remedies, or if
-// an object of the kind is a policy with a target of one of the kinds in foreignTargets. The warning is at the
-// first object of the kind. Documents without a kind in gatefold's own settings files do not count.
+// foreignKinds counts the objects of kinds that gatefold does not use. The parameter flawed must have all files
+// that contain such objects, by path. Most of these kinds get only their number, in the result ignored. But a kind
+// that the function remedies lists gets a warning in the result problems instead. So does a kind with an object
+// that is a policy with a target of one of the kinds in foreignTargets. The warning is at the first object of the
+// kind. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {
@@ -109,8 +111,8 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 	return ignored, problems
 }
 
-// first sorts s.unserved by file and line, and returns its first maxUnserved policies with their places. It
-// returns nil if s.unserved is empty.
+// first sorts s.unserved by file and line. It returns the policies at the beginning of the sorted list, at most
+// maxUnserved, with their places. It returns nil if s.unserved is empty.
 func (s *sight) first() *[]manifest.Unserved {
 	if len(s.unserved) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 // keeps reports whether an object that its file no longer defines stays served. One of these reasons is enough:
 //   - The file is skipped.
 //   - A document of the file is broken.
-//   - Path policies reject a definition in the file, which may be this object under another name. This reason does
-//     not count for cluster-scoped objects.
+//   - Path policies reject a definition in the file. The object may have been renamed to this rejected object. This
+//     reason does not count for cluster-scoped objects.
 //
 // The object does not stay if the file is removed, if path policies reject the object itself, or with
 // Options.KeepNothing.
@@ -25,9 +25,9 @@ func (s *serving) keeps(before served) bool {
 }
 
 // keepMoved keeps the last valid version of an object served if another file has an invalid definition of the
-// object, as after a move. It returns false, and keeps nothing, if no file has such a definition, or if path
-// policies do not let that file define the object. If that file has another source (manifest.Source) than the
-// object, the object gets the source of that file, and is added to change.Set.
+// object, for example because the object moved to that file. It returns false, and keeps nothing, if there is no
+// such file, or if path policies forbid the file to define the object. If the file has another source
+// (manifest.Source) than the object, the object gets the source of the file, and is added to change.Set.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {

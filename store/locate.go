@@ -49,10 +49,10 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 	return located
 }
 
-// placesFor returns the line, column and excerpt of each field that the problems name, as fields of a Problem.
-// Lines count from the beginning of the document. Fields of objects that are stale or not served are left out.
-// For a problem that already has a file, only the field of its Cause counts. placesFor reuses places of the
-// previous call.
+// placesFor finds the places of the fields that the problems name. In the result, each place is a Problem with
+// only Line, Column and Excerpt. Line counts from the beginning of the document. If a problem already has a file,
+// only the field in its Cause is looked up. Fields of objects that are stale or not served are left out. placesFor
+// reuses places of the previous call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
 	found, missing := make(map[spot]manifest.Problem, len(problems)), []spot(nil)
 	want := func(key manifest.Key, field string) {

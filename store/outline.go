@@ -181,8 +181,9 @@ func pathOutline(match map[string]any) PathOutline {
 	return PathOutline{Type: "Exact", Value: "/" + service + "/" + name}
 }
 
-// looseTexts adds the texts in value that begin with "/" to the paths, because they may be meant as a path. It
-// stops at maxOutline paths, and at maxOutlineDepth. The parameter depth is the depth of value inside the rule.
+// looseTexts searches a value in a rule whose matches cannot be read. Each text that begins with "/" may be meant as
+// a path, so looseTexts adds it to r.Paths. It stops at maxOutline paths, and it searches no deeper than
+// maxOutlineDepth. The parameter depth is how deep inside the rule the value is.
 func (r *RuleOutline) looseTexts(value any, depth int) {
 	if depth == maxOutlineDepth || len(r.Paths) == maxOutline {
 		return

@@ -14,8 +14,8 @@ type place struct {
 	line, column, width int
 }
 
-// find returns the place of the value at a path. If the value is missing, empty or not a scalar, it returns the
-// place of the last key or item on the path that exists.
+// find returns the place of the value at a path. If the value is missing, empty or not a scalar, find returns the
+// same place as findKey.
 func find(root *yaml.Node, path fieldPath) place {
 	at, value := descend(root, path)
 	if value != nil && value.Kind == yaml.ScalarNode && value.Value != "" {
@@ -24,14 +24,15 @@ func find(root *yaml.Node, path fieldPath) place {
 	return placeOf(at)
 }
 
-// findKey returns the place of the last key or item on the path that exists.
+// findKey follows a path from root as far as the path exists. It returns the place of the last key or list item
+// that it reaches.
 func findKey(root *yaml.Node, path fieldPath) place {
 	at, _ := descend(root, path)
 	return placeOf(at)
 }
 
-// descend returns the last key or item on the path that exists, and the value at the path. The value is nil if
-// the path does not exist.
+// descend follows a path from root as far as the path exists. The result at is the last key or list item that
+// descend reaches. The result value is the value at the path, or nil if the path does not exist.
 func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
 	at, value = root, root
 	for _, s := range path {

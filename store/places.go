@@ -15,9 +15,9 @@ type Place struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Places returns the place of each field. If a field does not exist, it is the place of the last key or item on
-// its path that exists. For an Invalid object it is the place of the name. Places parses the documents of the
-// objects again, each once.
+// Places returns the place of each field. For a field that does not exist, Places returns the place of the last key
+// or item on the field's path that exists. For a field of an Invalid object, it returns the place of the object's
+// name. Places parses the documents of the objects again, each once.
 func (s *Store) Places(fields []manifest.Field) []Place {
 	return placesOf(fields, s.whereabouts)
 }

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// scaffold matches the lines that have only templates, and the marker lines of a merge conflict; these lines
-// are removed. template matches a template inside a line. "_" replaces it, because no object can have that
-// name.
+// scaffold matches lines that the function readings removes: lines that have only Helm templates, such as
+// "{{ if .Values.x }}", and the marker lines of a merge conflict. template matches a template inside another line.
+// The function readings replaces such a template by "_", because no object can have that name.
 var (
 	scaffold = regexp.MustCompile(`(?m)^(?:[ \t]*(?:- )?\{\{.*\}\}[ \t]*|(?:<{7}|={7}|>{7}|\|{7}).*)$`)
 	template = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)

@@ -45,10 +45,10 @@ func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns the Invalid of a key that is not served. It returns nil if reported returns nil. If the key
-// is that of a policy, the Invalid has the targets of all invalid definitions of the key, except for the targets
-// that uncovered removes. A definition does not count if path policies do not let its file define objects of the
-// namespace.
+// invalidOf returns the Invalid of a key that is not served. It is the Invalid of the definition that the method
+// reported returns; without such a definition, it is nil. If the key is that of a policy, the Invalid has the
+// targets of all invalid definitions of the key, except for the targets that the method uncovered removes. A
+// definition does not count if path policies do not let its file define objects of the namespace.
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -108,9 +108,9 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds to touched the policies without a valid name (isNameless) in the given files. So their
-// Invalids are decided again, which is necessary because the targets of such an Invalid depend on the stale
-// objects of the same file (uncovered).
+// touchNameless adds the keys of policies without a valid name (isNameless) in the given files to the set touched.
+// The Invalids of these keys are then computed again. This is necessary because the targets of such an Invalid
+// depend on the stale objects of its file (see uncovered).
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {
@@ -123,9 +123,10 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejected definition, which must have one. A policy without a valid name may
-// be any stale policy of its kind, file and namespace. So uncovered removes the targets of these stale policies
-// from its Invalid: their last valid versions still protect the targets, which need not answer an error.
+// uncovered returns the Invalid of a rejected definition r; r.invalid must not be nil. If r is a policy without a
+// valid name, it may be a new version of any stale policy of its kind and namespace in the same file. The last valid
+// versions of these stale policies still protect their targets. So these targets need not answer an error, and
+// uncovered leaves them out of the Invalid.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

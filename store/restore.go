@@ -94,8 +94,9 @@ func (s *Store) save(key manifest.Key) Saved {
 // in part, or not at all (reader.again). Restore returns the keys of the objects that cannot be used, sorted: all
 // keys if there are more objects than Options.Limits allows.
 //
-// The restored objects are in the Set of one Change: the first Change that applies a Tree, or an earlier Change
-// that finds the folder frozen, unless Restored returns nil.
+// One Change has the restored objects in its Set. This is the first Change that applies a Tree. But if the folder is
+// found frozen before that, the Change that reports this has them already, unless Restored returns nil because the
+// content of some objects was not saved.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -136,9 +137,10 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	return unusable
 }
 
-// again returns the result of reading a saved object. If r.sound is true, it decodes the object's Checked,
-// without validation. It reads and validates the text instead if r.sound is false, if there is no usable
-// Checked, if the object is stale, or if the text may have a Secret that must no longer be saved.
+// again returns the result of reading a saved object. If r.sound is true, it decodes the validated object in
+// saved.Checked, without a new validation. It reads and validates saved.Text instead if r.sound is false, if
+// saved.Checked is missing or not usable, if the object is stale, or if the text may have a Secret that must no
+// longer be saved.
 func (r reader) again(saved Saved) *result {
 	hides := r.save && !r.secrets && secretive(saved.Text) // may have a Secret in a comment, not saved any more
 	if r.sound && saved.Checked != nil && saved.Since.IsZero() && !hides {
@@ -151,8 +153,8 @@ func (r reader) again(saved Saved) *result {
 }
 
 // restorePolicies passes the restored Namespaces to the path policies, and removes the restored objects that the
-// policies reject, for example because --cluster-paths changed. Without path policies it does nothing:
-// a restored Namespace with annotations of path policies stays served, and shows freezeForFlag that
+// policies reject, for example because --cluster-paths changed. Without path policies it does nothing. A restored
+// Namespace with annotations of path policies then stays served, and freezeForFlag concludes from it that
 // --cluster-paths was forgotten.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {

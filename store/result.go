@@ -12,7 +12,7 @@ import (
 type result struct {
 	items  []item
 	broken bool // something in it did not become an object
-	plain  bool // it is one valid object, and a Checked has all of it
+	plain  bool // it is one valid object, and can be restored from a Checked alone (see isPlain)
 	beside *remarks
 }
 

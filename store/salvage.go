@@ -94,8 +94,8 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
 }
 
-// maxUnserved limits the records of policies that gatefold does not serve. It is the maximum number of targets
-// of one policy, and of such policies of one kind.
+// maxUnserved limits the records of policies that gatefold does not serve: at most maxUnserved policies are
+// recorded for each kind, and at most maxUnserved targets for each policy.
 const maxUnserved = 64
 
 // unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.
@@ -212,8 +212,8 @@ func itemOf(list, item map[string]any) map[string]any {
 const maxSalvaged = 16 << 10
 
 // salvageText looks for policies in a text that is not YAML, in about ten variants of the text (readings).
-// problems are the problems of the text, and become the mistakes of the policies. It returns nil for a text
-// longer than maxSalvaged, or if no policy has targets.
+// The policies that it finds cannot be read, and their mistakes are the problems of the text (the parameter
+// problems). It returns nil for a text longer than maxSalvaged, or if no policy has targets.
 func (r reader) salvageText(text []byte, problems []finding) (found []rejectedObject) {
 	lower := bytes.ToLower(text)
 	if len(text) > maxSalvaged || !bytes.Contains(lower, []byte("polic")) || !bytes.Contains(lower, []byte("target")) {
@@ -270,8 +270,9 @@ func (f finding) text() string {
 
 // meantPolicy returns the kind of policy that an object is, or was probably meant to be, and the object's
 // metadata. It tries all values of kind and apiVersion in the object, then its targets (kindByTargets). k is
-// nil if the object is not meant as a policy. Duplicate keys can show that two objects are in one document. If
-// kind and metadata occur equally often, the metadata is the one at the position of the kind.
+// nil if the object is not meant as a policy. An object may have duplicate keys, for example because two objects
+// are in one document. If it has as many keys metadata as keys kind, the result is the metadata that belongs to
+// the kind: the second one for the second kind. Otherwise the result is the first metadata.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -376,9 +377,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the kind of policy with the given name, in the group of one of the versions. If no kind in
-// that group has the name, a similar kind of policy counts (similarKind). If versions is empty, the name must be
-// equal, ignoring case, in any group. The result is nil if there is no such kind of policy.
+// policyKind returns the policy kind with the given name in the group of one of the parameter versions. If such a
+// group has no kind with the name, it returns the policy kind that a user probably meant (see similarKind). If
+// versions is empty, it looks for the name in every group, ignoring case. The result is nil if nothing is found.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -13,7 +13,7 @@ type saves struct {
 	on       bool                      // Options.Save
 	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved
 	absent   map[manifest.Key]string   // files of objects that were restored without content, such as Secrets
-	restored bool                      // no Change since Restore has had the restored objects
+	restored bool                      // Restore was called, and no Change has contained the restored objects yet
 }
 
 // changed records that the object of a key must be saved. It does nothing without Options.Save.
@@ -31,9 +31,9 @@ type history struct {
 	withheld map[manifest.Key]formerVersion // versions that are served instead of those in the Store
 }
 
-// remember records the parameter before: the object that was served under a key until now. It is zero if none
-// was served. Only the first call for a key since Applied was last called has an effect. Before the first call
-// of Restore or Applied, remember does nothing.
+// remember records the object that was served under a key until now: the parameter before, which is zero if no
+// object was served. For each key, only the first call after a call of Applied has an effect. Before the first
+// call of Restore or Applied, remember does nothing.
 func (s *history) remember(key manifest.Key, before served) {
 	if _, known := s.previous[key]; !known && s.begun { // otherwise nothing was served
 		s.previous[key] = before

@@ -48,8 +48,8 @@ func (s served) since() time.Time {
 	return s.kept.since
 }
 
-// saved returns the text to save of the served object (see definition.saved). The text does not share the
-// memory of its file. It returns nil if no object is served.
+// saved returns the text of the served object that is saved for a restart (see definition.saved). The text does not
+// share the memory of the object's file. saved returns nil if no object is served.
 func (s served) saved() []byte {
 	switch {
 	case s.kept != nil:

@@ -19,9 +19,9 @@ type serving struct {
 	served    map[manifest.Key]served
 	found     map[manifest.Key][]*definition         // in the order of file and place
 	contested map[manifest.Key]struct{}              // keys with several definitions that could be served
-	kept      map[string]map[manifest.Key]struct{}   // keys of kept objects, by file
+	kept      map[string]map[manifest.Key]struct{}   // keys of stale objects (see the type kept), by file
 	rejected  map[manifest.Key][]*rejectedDefinition // those of one file are in the order of the file
-	invalid   map[manifest.Key]*Invalid              // the Invalids in the Changes so far, of keys not served
+	invalid   map[manifest.Key]*Invalid              // what the Changes so far reported as invalid and not served
 	unsettled map[manifest.Key]struct{}              // keys for which the next Tree must decide again
 	mistakes  map[manifest.Key]manifest.Problem      // problems of keys for which a decision panicked
 }
@@ -38,8 +38,9 @@ func newServing(options Options, files *sources) *serving {
 	}
 }
 
-// replace replaces the definitions of a file, as it was before an edit, by those after the edit. It adds to
-// touched the keys for which settle must decide again which object is served.
+// replace applies an edit of one file: it removes the definitions that the file had before the edit, and adds the
+// definitions that the file has after the edit. It adds their keys to touched, so that settle decides again which
+// object is served under each of them.
 func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	for key := range s.kept[e.path] {
 		touched[key] = struct{}{}
@@ -58,8 +59,9 @@ func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 	s.replaceRejected(e, touched)
 }
 
-// carryOver keeps the definitions at the beginning and the end of a file that an edit does not change, and
-// updates their places. It returns the other definitions of the file, before and after the edit.
+// carryOver keeps the definitions that an edit of a file does not change: those before the first change, and those
+// after the last change. It updates the places of these definitions. It returns the other definitions: old are those
+// of the file before the edit, and fresh are those after the edit.
 func (s *serving) carryOver(e edit) (old, fresh []*definition) {
 	if e.before != nil {
 		old = e.before.definitions
@@ -163,9 +165,10 @@ func preferred(definitions []*definition) []*definition {
 	return platform
 }
 
-// choose returns the definition to serve. It prefers the definitions in the file from which the key is served
-// now, and among these the one that did not change. If that file has none, or with Options.KeepNothing, it
-// returns the first of all definitions. The parameter before is the version that is served now.
+// choose returns the definition to serve. The parameter before is the version that is served now. If the file of
+// this version still has definitions of the object, choose prefers them: it returns the one that is the same as the
+// served version, or else the first one in the file. If the file has no definition, or if Options.KeepNothing is
+// set, it returns the first of all definitions.
 func (s *serving) choose(definitions []*definition, before served) *definition {
 	own := definitions
 	if s.keepNothing {
@@ -182,10 +185,9 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 	return own[0]
 }
 
-// candidates returns the definitions of which one may be served. The parameter inside has the definitions that
-// the path policies accept. Of these, the ones with duplicate listeners (see twinRules) are left out if there
-// are others. If all have duplicate listeners, the result is inside, or nil if an earlier valid version stays
-// served.
+// candidates returns the definitions of which one may be served. The parameter inside has the definitions that the
+// path policies accept. candidates leaves out definitions with duplicate listeners (see twinRules). If this leaves
+// out all of them, the result is nil if an earlier valid version stays served, and otherwise inside.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {
@@ -197,8 +199,8 @@ func (s *serving) candidates(key manifest.Key, inside []*definition) []*definiti
 	return inside
 }
 
-// doubt marks the lists of problems that depend on a key as outdated. It is called if the served object of the
-// key, or the place of the object, may change.
+// doubt marks lists of problems as outdated, so that they are computed again: those lists in which the key may
+// occur. It is called if the served object of the key, or the place of the object, may change.
 func (s *serving) doubt(key manifest.Key) {
 	_, contested := s.contested[key]
 	_, outside := s.fence.outside[key]

@@ -34,8 +34,9 @@ func (s *sharer) word(text string) *string {
 	return &own
 }
 
-// share replaces the strings in v, and in the values that v contains, by equal strings of the sharer (word). It
-// leaves out strings longer than maxShared, unexported fields, and the content of maps and interfaces.
+// share replaces the strings in v, and in the values that v contains, by equal strings that the sharer has already
+// (see the method word). It leaves out strings longer than maxShared, unexported fields, and the content of maps
+// and interfaces.
 func (s *sharer) share(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:

@@ -87,9 +87,9 @@ func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	return edit{path, before, after}, true
 }
 
-// elsewhere returns the known files that a comparison of two Trees does not show as gone, because the previous
-// Tree did not contain them: it had skipped them. If the previous Tree had no files at all, these are all files
-// of the Store, which Restore may have added.
+// elsewhere returns files of the Store that may be gone, although a comparison of the previous Tree with the new
+// one does not show it. The previous Tree had skipped these files, so it did not contain them. If the previous Tree
+// had no files at all, elsewhere returns all files of the Store, because Restore may have added them.
 func (s *sources) elsewhere() (paths []string) {
 	if s.taken.Files.Len() == 0 {
 		return slices.Collect(maps.Keys(s.files))
@@ -118,8 +118,8 @@ func (s *sources) replace(e edit) (flawed bool) {
 	return flawed
 }
 
-// noteUnread adds the file of an edit to s.unread if the file is in a skipped directory, and removes it
-// otherwise. The Skip of a file in a skipped directory has no Detail (belowSkipped).
+// noteUnread adds the file of an edit to s.unread if the file is in a skipped directory, and removes the file from
+// s.unread otherwise. noteUnread recognizes such a file by its Skip: only a Skip from belowSkipped has no Detail.
 func (s *sources) noteUnread(e edit) {
 	delete(s.unread, e.path)
 	if e.after == nil {

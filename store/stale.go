@@ -10,8 +10,8 @@ import (
 )
 
 // Stale is an object of which an earlier version is served, for one of these reasons:
-//   - The folder has no valid version, for example because the object's document is invalid, or because its file
-//     is skipped, or has an error and no longer has the object.
+//   - The folder has no valid version of the object. For example, the object's document is invalid, the object's file
+//     is skipped, or the file has an error and the object is no longer found in it.
 //   - gatefold cannot translate the folder's version (StaleBecause).
 type Stale struct {
 	Key manifest.Key
@@ -29,8 +29,8 @@ type Stale struct {
 	Message string
 }
 
-// maxSelected is how many objects are listed that a stale policy selects by labels. Without a limit, the lists
-// of many policies could become very long.
+// maxSelected limits the list of objects that the targetSelectors of one stale policy select. Without a limit, the
+// lists of many policies could become very long.
 const maxSelected = 64
 
 // Equal reports whether s and other have the same content.
@@ -105,11 +105,11 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	return targets
 }
 
-// selection has the objects that the selectors of stale policies select in one namespace. It is computed again
-// only after a change in that namespace.
+// selection caches which objects of one namespace the targetSelectors of stale policies select. It is computed
+// again only after a change in that namespace.
 type selection struct {
-	objects []*manifest.Object // the served objects of the namespace, sorted by key
-	by      map[manifest.Key][]manifest.Key
+	objects []*manifest.Object              // the served objects of the namespace, sorted by key
+	by      map[manifest.Key][]manifest.Key // the keys of the selected objects, by the key of the policy
 }
 
 // knows reports whether the selection has the targets of a policy. It returns false for a nil selection.

@@ -89,7 +89,7 @@ func isUTF16(text []byte) bool {
 	return half > 0 && (zero[0] == half && zero[1] == 0 || zero[1] == half && zero[0] == 0)
 }
 
-// notUTF8 returns the problem of a byte, at the offset at, that is not UTF-8.
+// notUTF8 returns the problem that the byte text[at] is not UTF-8.
 func notUTF8(text []byte, at int) manifest.Problem {
 	where := placeAt(text, at)
 	return manifest.Problem{

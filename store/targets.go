@@ -69,10 +69,10 @@ type targetReader struct {
 	namespace string // of the policy; "" if targets may be in any namespace
 }
 
-// readTargets returns the targets of a policy of the kind k in which anything may be invalid. It searches the
-// whole object, also under misspelt and duplicate keys. lost is true if the policy has further targets that
-// cannot be read. If there are more than maxClosingTargets, the result has one Target for each kind that the
-// policy can target, which stands for all objects of that kind.
+// readTargets returns the targets of a policy of the kind k. The policy may be invalid anywhere, so readTargets
+// searches the whole object, also under misspelt and duplicate keys. lost is true if the policy has further targets
+// that cannot be read. If there are more than maxClosingTargets targets, the result has instead one Target for each
+// kind that the policy can target. Such a Target stands for all objects of its kind.
 func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
 	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
 	r.loose = len(valuesOf(object, "kind")) < 2 // with two kinds, the document has another object
@@ -201,9 +201,9 @@ func (r *targetReader) entry(fields map[string]any, read func(fields map[string]
 	}
 }
 
-// ref adds the targets of an entry of targetRefs to r.found. An entry without a name is read as a selector if
-// it has matchLabels. An entry with neither a name nor matchLabels counts as a target that cannot be read: it
-// sets r.lost. An entry with another namespace than the policy's also sets r.lost.
+// ref adds the targets of an entry of targetRefs to r.found. An entry that has no name, but matchLabels, is read as
+// a selector. An entry that has neither sets r.lost, because it has a target that cannot be read. An entry whose
+// namespace is not the policy's namespace also sets r.lost.
 func (r *targetReader) ref(fields map[string]any) {
 	var names []string
 	for _, value := range valuesOf(fields, "name") {
@@ -277,6 +277,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	return r.kinds
 }
 
-// repeated marks the name that decoder gives to a duplicate key. The name is the key, then this constant, then a
-// number. A user's key contains the constant only if the key is written with an escape such as "\0".
+// repeated is a part of the name that decoder gives to a duplicate key. This name is the key, then repeated, then a
+// number. A user's key contains repeated only if the key is written with an escape such as "\0".
 const repeated = "\x00"

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// Turn limits how long files that take long to read delay the other files of a Tree. With the zero value, all
-// files of a Tree are applied together.
+// Turn limits the time for which slow files (files that take long to read) delay the other files of a Tree. With the
+// zero value, all files of a Tree are applied together.
 type Turn struct {
 	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
 	// are applied first, if they do not depend on the others. 0 means no limit.

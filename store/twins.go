@@ -65,7 +65,7 @@ func hasTwins(object map[string]any) bool {
 	return false
 }
 
-// withoutTwins returns the definitions without twins (see twinRules).
+// withoutTwins returns only those definitions whose object has no twins (see twinRules).
 func withoutTwins(definitions []*definition) []*definition {
 	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return d.twins })
 }

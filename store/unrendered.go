@@ -35,10 +35,10 @@ type unrendered struct {
 	markers map[string]string // marker files by their directory, "" or ending in "/"
 }
 
-// strip returns the parameter tree with the files of folders that Kustomize or Helm renders moved to Skipped.
-// These are the folders with a marker file (unrenderedBy) that counts. The second parameter is a function that
-// says whether a marker file counts. Under path policies, only marker files of --cluster-paths may count: any
-// other could keep files of other teams from being loaded.
+// strip returns the parameter tree without the files of folders that Kustomize or Helm renders: it moves these files
+// to Skipped. Such a folder has a marker file (unrenderedBy) for which the function counts returns true. Under path
+// policies, this function must return false for marker files outside --cluster-paths: they could keep files of other
+// teams from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
@@ -58,7 +58,7 @@ func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) wat
 	return u.skip(tree)
 }
 
-// mark records a marker file.
+// mark adds a marker file (see unrenderedBy) to u.markers, under its directory.
 func (u *unrendered) mark(file string) {
 	if u.markers == nil {
 		u.markers = map[string]string{}
@@ -67,8 +67,8 @@ func (u *unrendered) mark(file string) {
 	u.markers[dir] = file
 }
 
-// skip moves the files in and below the directories of markers to the skipped files. It reads the whole list of
-// files.
+// skip removes from the tree each file that is in the directory of a marker file or below it, and adds it to
+// tree.Skipped. It reads the whole list of files.
 func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	var files []watcher.File
 	below := map[string]int{}
@@ -92,7 +92,8 @@ func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	return tree
 }
 
-// above returns the topmost marker that applies to a file, "" if there is none.
+// above returns the marker file in the file's directory or in a directory above it. If there are several, it returns
+// the topmost. If there is none, it returns "".
 func (u *unrendered) above(file string) string {
 	if marker := u.markers[""]; marker != "" {
 		return marker

@@ -28,10 +28,11 @@ func (s *serving) settleSafely(key manifest.Key, now time.Time, change *Change) 
 	s.settleInvalid(key, change)
 }
 
-// restorePrevious undoes a decision of settleSafely that panicked, and records a problem. The object that was
-// served (before) is served again. serving is false if none was served; then closeUnsettled adds an Invalid for
-// the first definition. places has the places in gatefold's code at which the panic happened. The next Tree
-// decides again.
+// restorePrevious undoes a decision of settleSafely that panicked, and records a problem. The decision is made again
+// with the next Tree. The parameter serving says whether a version of the object was served until now. If it is true,
+// that version (the parameter before) is served again. If it is false, closeUnsettled adds an Invalid for the first
+// definition of the object in the folder. The parameter places has the places in gatefold's code at which the panic
+// happened.
 func (s *serving) restorePrevious(key manifest.Key, before served, serving bool, places []string, change *Change) {
 	p := manifest.Problem{
 		Code: InternalError, Severity: manifest.Error, Object: key, Hint: ReportHint,

@@ -60,8 +60,9 @@ func (b *backendObjects) endpointSlices(c *memo.Ctx, service manifest.Key) []*di
 	return out
 }
 
-// fieldOf returns the path of the field that contains an endpoint, in the EndpointSlice, Backend or Service
-// with the given key. If no field of that object contains the endpoint, the result is "".
+// fieldOf returns the path of the field that contains an endpoint. The parameter key is the key of the object with
+// this field: an EndpointSlice, Backend or Service. If no field of the object contains the endpoint, the result is
+// "".
 func (b *backendObjects) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endpoint) string {
 	if key.Kind == "EndpointSlice" {
 		object, _ := b.slices.Get(c, key)

@@ -26,9 +26,9 @@ type childEntry struct {
 	Index  int // index in spec.parentRefs, -1 if no parentRef names the parent
 	Parent manifest.Key
 	Named  bool // a rule of the parent selects the child by name
-	// If no rule of the parent accepts the child, Accepted has the Reason of the first rejection and the messages
-	// of all rejections. If there are no rejections either, the method reject makes up one. If a rule accepts the
-	// child, Reason is "", and Message lists the rules that no match of the child fits (BindingRejection.Unfit).
+	// Accepted is for the condition Accepted. If a rule of the parent accepts the child, Reason is "". Message then
+	// lists the other rules into which no match of the child fits (BindingRejection.Unfit). If no rule accepts the
+	// child, the method reject sets Accepted: to the Reason of the first rejection and the messages of all.
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Dropped are the messages of the condition PartiallyInvalid. They name the rules that reject the child for
@@ -53,9 +53,9 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether the child is accepted or rejected by a rule of the parent that no parentRef of the
-// child names. The parameter bindings has the results for the child below this parent (see bindingOut). The
-// function unnamed reports whether no parentRef has the given sectionName.
+// concerned reports whether a rule accepts or rejects the child, although no parentRef of the child names this rule.
+// The parameter bindings has the results for the child below the parent (see bindingOut). The function unnamed is
+// true for a sectionName that no parentRef of the child has.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -63,11 +63,11 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry from the results for the child below one parent (bindings, see bindingOut): which rules
-// of the parent accept or reject the child. The function meant reports whether the entry is about the parent's
-// rule with the given name; other rules are ignored. Rejections by the whole parent always count. If none of
-// these rules accepts the child, the entry becomes a rejection. Its message may contain section, the
-// sectionName of the parentRef.
+// join fills the entry with the result for the child below one parent. The parameter bindings says, for each node of
+// the parent, which rules accept or reject the child (see bindingOut). Only some rules count: the function meant
+// reports, for the name of a rule, whether the entry is about this rule. Rejections by the whole parent always
+// count. If none of these rules accepts the child, the entry becomes a rejection. Its message may contain section,
+// the sectionName of the parentRef.
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -180,9 +180,9 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 	return problem
 }
 
-// besideProblems appends to out a warning for each rejection of the child (key) in beside: a rule of the parent
-// rejects the child while another rule of the parent accepts the child. There is no warning for a rule that no
-// match of the child fits (Unfit), nor for a rejection that another problem of the child already reports (Reported).
+// besideProblems appends a warning to out for each rejection in e.beside: a rule of the parent rejects the child
+// (key), while another rule of the parent accepts it. There is no warning if the child is rejected only because its
+// matches do not fit the rule (Unfit), or if another problem of the child already reports the rejection (Reported).
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
 		if why.Unfit || why.Reported {

@@ -31,8 +31,8 @@ func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Names
 // be equal. owners and tree are not compared, because they are computed from the rules.
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
-// leaves returns the encoded lists of tree, one for each key of the tree. It returns nil for a table without a
-// tree.
+// leaves returns the leaves of t.tree: for each key (a prefix of paths), the encoded routes for this key. It returns
+// nil for a table without a tree.
 func (t table) leaves() []*xds.Leaf {
 	if t.tree == nil {
 		return nil
@@ -40,10 +40,10 @@ func (t table) leaves() []*xds.Leaf {
 	return t.tree.Leaves()
 }
 
-// tableStep returns the step of the memo.Fold tableRules.table: a function that computes the new table of a
-// virtual host from the old one and the changed rules. The function twins groups rules that match the same
-// requests (see bucket.Shape.Twins). If more than one rule in eight changes, the step builds table.tree again
-// instead of editing the old tree. Both ways give the same tree.
+// tableStep returns a function that computes the new table of a virtual host from the old table and the changed
+// rules. This function is the step of a memo.Fold (tableRules.table). If more than one rule in eight changes, it
+// builds table.tree again instead of editing the old tree. Both ways give the same tree. The parameter twins is a
+// function that groups rules that match the same requests (see bucket.Shape.Twins).
 func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
@@ -94,11 +94,11 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns the rules that a table loses (gone) and the rules that a table gets (come). The parameter
-// members has the changes of the table's rules, in order. Of a rule that is added and then changed, only the
-// last version is in come. Two versions of a rule can have the same ID at once: a rule that begins or stops
-// delegating keeps its ID, and the new version may be added before the old version is removed.
-func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
+// moved returns the rules to remove from a table and the rules to add to it. The parameter members has the changes of
+// the table's rules, in order. If a rule is added and then changed, the result added has only its last version. Two
+// versions of a rule can have the same ID at once: a rule that begins or stops delegating keeps its ID, and the new
+// version may be added before the old version is removed.
+func moved(members []memo.Member[string, *entry]) (removed, added []*entry) {
 	here := make(map[string][]*entry, len(members)) // new versions of rules, by ID
 	for _, m := range members {
 		if m.Had {
@@ -106,7 +106,7 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 			if at := slices.IndexFunc(own, func(e *entry) bool { return compareEntries(e, m.Old) == 0 }); at >= 0 {
 				here[m.ID] = slices.Delete(own, at, at+1)
 			} else {
-				gone = append(gone, m.Old)
+				removed = append(removed, m.Old)
 			}
 		}
 		if m.Has {
@@ -114,9 +114,9 @@ func moved(members []memo.Member[string, *entry]) (gone, come []*entry) {
 		}
 	}
 	for _, own := range here {
-		come = append(come, own...)
+		added = append(added, own...)
 	}
-	return gone, come
+	return removed, added
 }
 
 // treeShape returns the functions with which table.tree orders, divides and encodes rules. The parameter twins
@@ -144,8 +144,8 @@ func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string,
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
-// mark is the beginning of the ID of a member that has no rule. Such a member makes a virtual host exist
-// without rules, so that the virtual host answers 404. Without the mark, a wildcard host would get the requests.
-// There is a mark for each hostname of an HTTP or HTTPS listener that serves, and for each host of a root route
-// without entries.
+// mark is the beginning of the ID of a mark: a member of the fold tableRules.table that has no rule. A virtual host
+// with a mark exists even if it has no rules; it then answers 404. Without this virtual host, a wildcard host would
+// get the requests. There is a mark for each hostname of an HTTP or HTTPS listener that serves, and for each host of
+// a root route without entries.
 const mark = "mark "

@@ -12,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// The limits for one target. maxPolicies is the number of policies of a kind that may apply to one rule,
-// listener, Service or Backend. maxAims is the number of targetRefs and targetSelectors that are examined to
-// find the policies of a target. A target above a limit fails closed, because each policy may protect it. No
-// list of pairs of policies and targets is built, so that the cost depends only on the size of the folder.
+// The limits for one target. At most maxPolicies policies of one kind may apply to one rule, listener, Service or
+// Backend. At most maxAims targetRefs and targetSelectors are examined to find the policies of a target. A target
+// above a limit fails closed, because each policy may protect it. No list of pairs of policies and targets is
+// built, so that the cost depends only on the size of the folder.
 const (
 	maxPolicies = 64
 	maxAims     = 1024
@@ -23,9 +23,9 @@ const (
 
 // attachments are the policies of one kind that apply to one object.
 type attachments struct {
-	// Aims are the policies that apply to the object, sorted by policy, each with those of its targets that
-	// apply to the object. Aims are nil if no policy applies, if more than maxPolicies policies are for the
-	// whole object, or if more than maxAims targets would have to be examined.
+	// Aims are the policies that apply to the object, sorted by policy. Each policy has only the targets that apply
+	// to the object. Aims are nil if no policy applies, if more than maxPolicies policies target the whole object, or
+	// if more than maxAims targets would have to be examined.
 	Aims []*policyTarget
 	// Crowded are the sections of the object, or the object itself, for which a limit is exceeded. They fail
 	// closed.
@@ -107,8 +107,8 @@ func (at *attachments) closing(kind, section string) *closing {
 }
 
 // policyTarget is a policy with some of its targets. In targetRules.named, these are the targets that name one
-// object. In targetRules.wanted, they are the selectors with the same alphabetically first label. In attachments,
-// they are the targets that apply to one object.
+// object. In attachments, they are the targets that apply to one object. In targetRules.wanted, they are the
+// selectors for one key: each selector is stored under its alphabetically first label.
 type policyTarget struct {
 	Policy  manifest.Key
 	Targets []store.Target

@@ -52,16 +52,16 @@ type rejectedAt struct {
 	anywhere []orderedReason
 }
 
-// orderedReason is a reason why a candidate is rejected. The field order is the position of the reason among the
-// reasons of all candidates below the node.
+// orderedReason is a reason why a delegating route (a node, see flatKey) does not accept a candidate as child. The
+// field order is the position of the reason among the reasons of all candidates of that node.
 type orderedReason struct {
 	ir.NotAccepted
 	order int
 }
 
 // rejectedAtPoints groups the rejected candidates of a node (flatKey) for the method rejectedAt.under, which
-// looks them up by delegating match (route.Point). A candidate must be found for the same Points as by
-// rejectedChild.reasonUnder.
+// looks them up by delegating match (route.Point). The method under must find a candidate for the same Points for
+// which rejectedChild.reasonUnder returns a reason.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]orderedReason{}, map[string][]orderedReason{}, nil}
 	order := 0
@@ -99,17 +99,17 @@ func (at rejectedAt) under(point *route.Point) (out []ir.NotAccepted) {
 	return out
 }
 
-// selected describes which routes a Point, a match that delegates, selects as children. The result to has a
+// selected describes which routes a Point (a match that delegates) selects as children. The result texts has one
 // text for each selector by name, namespace or label; equal texts are listed once. If the Point has no such
-// selector, the result to is only the text "HTTPRoutes that name it as parent". The result names has the keys of
-// the routes that the Point selects by name; they may not exist.
-func selected(point *route.Point) (to []string, names []manifest.Key) {
+// selector, the only text is "HTTPRoutes that name it as parent". The result keys has the keys of the routes that
+// the Point selects by name. These routes may not exist.
+func selected(point *route.Point) (texts []string, keys []manifest.Key) {
 	for _, s := range point.Selectors {
 		words := ""
 		switch s.Form {
 		case route.ByName:
 			key := routeKey(s.Namespace + "/" + s.Value)
-			names, words = append(names, key), key.String()
+			keys, words = append(keys, key), key.String()
 		case route.ByNamespace:
 			words = "HTTPRoutes of namespace " + s.Namespace
 		case route.ByLabel:
@@ -120,12 +120,12 @@ func selected(point *route.Point) (to []string, names []manifest.Key) {
 		default:
 			continue
 		}
-		if !slices.Contains(to, words) {
-			to = append(to, words)
+		if !slices.Contains(texts, words) {
+			texts = append(texts, words)
 		}
 	}
-	if len(to) == 0 {
-		to = []string{"HTTPRoutes that name it as parent"}
+	if len(texts) == 0 {
+		texts = []string{"HTTPRoutes that name it as parent"}
 	}
-	return to, names
+	return texts, keys
 }

@@ -10,8 +10,9 @@ import (
 )
 
 // Expiry finds the certificates that have expired or are not yet valid at a given time, and the bundles of CA
-// certificates that have expired. At examines certificates and bundles again only if they changed since the last
-// call, if one of them expired or became valid, or if the clock was set back. The zero value is ready for use.
+// certificates that have expired. Its method At keeps the last result. At examines the certificates and bundles again
+// only if they changed since the last call, if one of them expired or became valid since then, or if the clock was
+// set back. The zero value is ready for use.
 type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities

@@ -59,11 +59,12 @@ type search struct {
 	nobody, nobodyHint string
 }
 
-// candidate is a route that a delegating match (route.Point) does not accept as child, with the reason. Cycle
-// is true if the candidate is the route with that match, or a route above it, so that delegation would not end.
+// candidate is a route that a delegating match (route.Point) does not accept as child, with the reason.
 type candidate struct {
 	route.BindingRejection
 	Child manifest.Key
+	// Cycle is true if Child is the delegating route itself, or a parent above the delegating route. Delegation to
+	// Child would then never end.
 	Cycle bool
 }
 

@@ -99,8 +99,9 @@ func (h *hostOut) extras() *ir.Extras {
 	return withForged(held, h.Forged)
 }
 
-// withForged returns a copy of extras in which the field Forged is names: the identity headers (see identityAt)
-// that a virtual host removes from clients' requests. If names is empty, the result is extras itself.
+// withForged returns a copy of extras with the parameter names in the field Forged. These are the names of the
+// identity headers (see identityAt) that a virtual host removes from clients' requests. If there are no names, the
+// result is extras itself.
 func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	if len(names) == 0 {
 		return extras
@@ -162,8 +163,8 @@ func asServed(rule *ir.Rule) *ir.Rule {
 	return closed
 }
 
-// closedHost returns the only rule of a virtual host that Envoys rejected for a reason (why). The rule answers
-// 500 to every request.
+// closedHost returns the rule that replaces all rules of a virtual host, because Envoys rejected the configuration
+// of the host. The rule answers 500 to every request. The parameter why is the reason of the Envoys.
 func closedHost(gateway string, why *ir.Rejection) *ir.Rule {
 	return &ir.Rule{
 		Name: "rejected", Source: &ir.Origin{Key: ir.GatewayKey(gateway)}, Root: &ir.Origin{Key: ir.GatewayKey(gateway)}, Position: []int{0, 0},

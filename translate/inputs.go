@@ -105,7 +105,8 @@ func (in *inputs) remove(key manifest.Key) {
 	}
 }
 
-// hasClient returns the key of a Gateway that names a client certificate for backends, nil for other Gateways.
+// hasClient is the key function of in.clientIndex. If the Gateway names a client certificate for connections to
+// backends, the result is the key of the Gateway. Otherwise the result is nil.
 func hasClient(key manifest.Key, object *manifest.Object) []manifest.Key {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	if tls := gateway.Spec.TLS; tls == nil || tls.Backend == nil || tls.Backend.ClientCertificateRef == nil {

@@ -69,7 +69,7 @@ func (l *lastView) allProblems() []manifest.Problem {
 	return l.problems
 }
 
-// setSecrets stores the certificates in use after they changed.
+// setSecrets stores the certificates that are in use. It is called when they have changed.
 func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 	l.inUse = make([]ir.Certificate, 0, secrets.Len())
 	for s := range secrets.All() {
@@ -77,8 +77,8 @@ func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 	}
 }
 
-// setTrusts stores the objects whose CA certificates are in use, after they changed. An object that several
-// trusts contain is stored once.
+// setTrusts stores the objects whose CA certificates are in use. It is called when the bundles of CA certificates
+// (trustOut) have changed. An object that is in several bundles is stored once.
 func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = nil
 	for t := range trusts.All() {
@@ -88,7 +88,8 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 	l.trusted = slices.Compact(l.trusted)
 }
 
-// setIssuers stores the issuers whose discovery documents are needed, each once, after they changed.
+// setIssuers stores the issuers whose discovery documents are needed, without duplicates. It is called when these
+// issuers have changed.
 func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
 	l.issuers = nil
 	for use := range uses.All() {

@@ -83,8 +83,8 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	return n
 }
 
-// addGateways declares the rules for Gateways and their listeners, for references and credentials, and for
-// GatewayExtensions.
+// addGateways declares the rules of the memo.Engine that read Gateways and their listeners, references,
+// credentials and GatewayExtensions.
 func (n *network) addGateways(e *memo.Engine) {
 	in := n.in
 	n.hints = newHintRules(e,
@@ -116,8 +116,8 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 }
 
-// addPolicies declares the rules that read TrafficPolicies and find what the policies apply to: rules of
-// routes, and listeners.
+// addPolicies declares the rules of the memo.Engine that read TrafficPolicies. They also find what the policies apply
+// to: the rules of HTTPRoutes and other routes, and listeners.
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
@@ -132,8 +132,8 @@ func (n *network) aims() targetRulesIn {
 	return targetRulesIn{byKind: n.in.byKind, invalid: n.in.invalid}
 }
 
-// addRoutes declares the rules that attach routes to listeners and put the routes' own rules into virtual
-// hosts. It also declares the rules that build the listeners of Envoy.
+// addRoutes declares the rules of the memo.Engine for routes. They attach HTTPRoutes and other routes to listeners,
+// put the rules of root routes into virtual hosts, and build the listeners of Envoy.
 func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
@@ -167,8 +167,8 @@ func (n *network) addRoutes(e *memo.Engine) {
 	})
 }
 
-// addDelegation declares the rules that find child routes and add their rules to the virtual hosts of the
-// roots.
+// addDelegation declares the rules of the memo.Engine for delegation. They find child routes, and add the HTTPRoute
+// rules of child routes to the virtual hosts of their root routes.
 func (n *network) addDelegation(e *memo.Engine) {
 	in := n.in
 	n.offers = newOfferRules(e, offerIn{routes: in.routes})
@@ -190,7 +190,7 @@ func (n *network) addDelegation(e *memo.Engine) {
 	})
 }
 
-// addTables declares the rules for virtual hosts and RouteConfigurations.
+// addTables declares the rules of the memo.Engine that compute virtual hosts and RouteConfigurations.
 func (n *network) addTables(e *memo.Engine) {
 	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
 	n.tables = newTableRules(e, tableIn{
@@ -202,7 +202,8 @@ func (n *network) addTables(e *memo.Engine) {
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
 }
 
-// addBackends declares the rules for clusters, and for the certificates and secrets that Envoys get.
+// addBackends declares the rules of the memo.Engine that compute clusters, and the certificates and secrets that
+// Envoys get.
 func (n *network) addBackends(e *memo.Engine) {
 	in := n.in
 	n.backendPolicies = newBackendPolicyRules(e, backendPolicyIn{
@@ -230,7 +231,8 @@ func (n *network) addBackends(e *memo.Engine) {
 	})
 }
 
-// addStatuses declares the rules for the statuses of objects, and the fold of all problems.
+// addStatuses declares the rules of the memo.Engine that compute the statuses of objects, and the fold that collects
+// all problems.
 func (n *network) addStatuses(e *memo.Engine) {
 	in := n.in
 	n.tlsStatuses = newTLSStatusRules(e, tlsStatusIn{

@@ -33,7 +33,8 @@ type flatOut struct {
 	Policies map[string]*policy.Resolved
 	// SignIns are the GatewayExtensions of the identity providers that users of the rules sign in with.
 	SignIns []manifest.Key
-	// Whole is true if no rule of the route works as it is written. Unsupported then says why.
+	// Whole is true if the route is rejected as a whole, because no rule of the route works as it is written.
+	// Unsupported then says why.
 	Whole bool
 	// rejected are the rejections of the route's rules by Envoys.
 	rejected rejections
@@ -82,9 +83,9 @@ func (out *flatOut) serving() []string {
 // serves reports whether any rule of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection returns why the node (see flatKey) is not served below its parent. If Flat.Conflict is set, the
-// rejection is only about a child that names its parent (inclusion, GEP-1058): rules of the parent that select
-// the node still serve the node. Without a conflict, the Reason is "" if the node is served, or if nothing
+// rejection returns why the node (see flatKey) is not served below its parent. If Flat.Conflict is set, the node is
+// not served below the rules that it names in its parentRefs (inclusion, GEP-1058). But it is still served below
+// rules of the parent that name the node. Without a conflict, the Reason is "" if the node is served, or if nothing
 // explains why the node is not served.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}

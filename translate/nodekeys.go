@@ -78,8 +78,9 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch (see branchKey) for the own rules of a root's children in one namespace (space). This
-// branch is used if these rules can be many (see fanoutOut.Heavy). The node must be a root.
+// heavy returns the branch (see branchKey) of a root's children in one namespace (the parameter space). If these
+// children can have many rules (see fanoutOut.Heavy), their own rules are counted in this branch. The node must be a
+// root.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// maxOnePath is the number of rules with one path that a host may have without a warning. Envoy tries them one
-// by one (docs/design/promises.md).
+// maxOnePath is the largest number of rules with the same path that a host may have without a warning. Envoy tries
+// such rules one by one (docs/design/promises.md).
 const maxOnePath = 100
 
 // onePath is a group of more than maxOnePath rules of a host. The paths of these rules begin with the same text
@@ -20,8 +20,8 @@ type onePath struct {
 	First *entry
 }
 
-// onePaths returns the groups of more than maxOnePath rules with one path. It must be called only for a table
-// with a tree: a table without one has too few rules for such a group.
+// onePaths returns the groups of more than maxOnePath rules whose paths begin with the same text. It must be called
+// only if t.tree is set. A table without a tree has too few rules for such a group.
 func (t table) onePaths() (paths []onePath) {
 	for _, entries := range t.tree.Crowds(maxOnePath) {
 		first := entries[maxOnePath]
@@ -30,7 +30,8 @@ func (t table) onePaths() (paths []onePath) {
 	return paths
 }
 
-// problem returns the warning about the group, at the rule First. The parameter domain is the domain of the host.
+// problem returns a warning that the host with this domain has too many rules with one path. The warning is at the
+// rule path.First.
 func (path onePath) problem(domain string) manifest.Problem {
 	return manifest.Problem{
 		Code: "ManyRulesOfOnePath", Severity: manifest.Warning, Object: path.First.Rule.Source.Key, Field: ruleField(path.First.Rule),

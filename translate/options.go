@@ -24,8 +24,8 @@ type Options struct {
 	WildcardNamespace string
 	// Weighted enables the weights of routes (EP-11466).
 	Weighted bool
-	// WeightScope says among which rules the weight of a route decides the order. The default is VirtualHost.
-	// Without Weighted, WeightScope has no effect.
+	// WeightScope says which rules compete by the weights of their routes. The default is VirtualHost. Without
+	// Weighted, WeightScope has no effect.
 	WeightScope WeightScope
 	// TrustedHops is the number of trusted proxies in front of Envoy, for all ports (ir.Settings.TrustedHops).
 	TrustedHops uint32
@@ -46,7 +46,7 @@ type Options struct {
 	ExclusivePorts bool
 }
 
-// WeightScope says among which rules the weight of a route decides the order.
+// WeightScope says which rules compete by weight: the weights of their routes decide the order of these rules.
 type WeightScope string
 
 // The scopes of weights. VirtualHost is the scope of EP-11466 and of kgateway.

@@ -150,10 +150,11 @@ func (r rejections) mark(e *entry) (marked *entry, rejection *Rejection) {
 	return &out, &said
 }
 
-// markAll calls mark for each entry, and returns the results as marked. The parameter own has the entries of
-// the node before listener policies and client certificates were added, in the same order. Rejections of
-// entries that are the same in own are not in problems, because they are reported elsewhere. The result words
-// is the message of the last entry that no Envoy serves, "" if there is none.
+// markAll calls mark for each entry, and returns the marked entries. The parameter own has the same entries in
+// the same order, but as they were before listener policies and client certificates were added. The result
+// problems has a problem for each rejected entry that these additions changed; a rejection of an unchanged entry is
+// reported elsewhere. The result words is Envoy's message about the last entry that no Envoy serves, "" if there
+// is none.
 func (r rejections) markAll(entries, own []*entry) (marked []*entry, problems []manifest.Problem, words string) {
 	if len(r) == 0 {
 		return entries, nil, ""

@@ -29,13 +29,14 @@ type rejectedChild struct {
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey identifies a rejectedChild among those below one parent node (flatKey). Child is the
-// candidate that is rejected. If Node is false, rules of the parent reject the candidate itself. If Node is
-// true, the parent accepts the candidate, but some delegating matches (route.Point) of the parent lead to none
-// of the candidate's rules.
+// rejectedChildKey identifies a rejectedChild among those below one parent node (flatKey).
 type rejectedChildKey struct {
+	// Child is the rejected candidate: the route that could be a child of the parent.
 	Child manifest.Key
-	Node  bool
+	// Node is false if rules of the parent do not accept the candidate as child. Node is true if the parent accepts
+	// the candidate and it is a node below the parent, but some delegating matches (route.Point) of the parent lead
+	// to none of the candidate's rules.
+	Node bool
 }
 
 // compareRejected orders cycles first, then by candidate.
@@ -86,17 +87,19 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether a rejection (why) must be shown at a delegating rule that accepts other routes. A
-// cycle is always shown. Any other rejection is shown, except in two cases: the candidate's node serves under
+// matters reports whether users must still see a rejection (why) if the delegating rule accepts other routes. They
+// must always see a cycle. They must see any other rejection, except in two cases: the candidate is served below
 // other delegating matches of the parent, or the candidate's sectionName names no rule with allowedRoutes.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
 
-// reasonUnder returns the first reason why a delegating match (point) does not accept the candidate. If no
-// reason is about the Point, ok is false. A reason with a Rule is about all Points of that rule. A reason
-// without a Rule is about the Points in r.Points. If r.Points is empty and no other rule accepts the candidate,
-// a reason without a Rule is about every Point with allowedRoutes.
+// reasonUnder returns the first reason in r.Why that applies to a delegating match (the parameter point). If no
+// reason applies, ok is false.
+//   - A reason with a Rule applies to all Points of that rule.
+//   - A reason without a Rule applies to the Points in r.Points.
+//   - If r.Points is empty and no other rule of the parent accepts the candidate, a reason without a Rule applies to
+//     every Point with allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

@@ -258,9 +258,10 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 	return out
 }
 
-// any reports whether policies may apply to an object: whether a policy names the object, selects all objects
-// of its kind, or has a selector whose alphabetically first label the object has. The rule at is read only for
-// objects for which any returns true, so that few objects have a value.
+// any reports whether policies may apply to an object. This is so if a policy names the object, selects all objects
+// of its kind, or has a selector whose alphabetically first label is one of the object's labels. Callers get the
+// value of the rule a.at for an object only if any returns true. So few objects have a value of this rule, which
+// saves memory.
 func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
@@ -289,15 +290,15 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 	return out, true
 }
 
-// isFor reports whether a target of a policy applies to an object. The parameter of is the key of the object,
-// and labels are its labels. A target with a name applies to the object that it names. A selector applies to
-// objects of its kind that have all its labels. The policy must be in the namespace of the object. isFor ignores
-// the section of the target.
-func isFor(target store.Target, of manifest.Key, labels map[string]string) bool {
+// isFor reports whether a target of a policy applies to an object, which is in the policy's namespace. The parameter
+// object is the key of the object, and labels are its labels. A target with a name applies to the object that it
+// names. A selector applies to objects of its kind that have all labels of the selector. isFor ignores the section
+// of the target.
+func isFor(target store.Target, object manifest.Key, labels map[string]string) bool {
 	if target.Name != "" {
-		return targetKey(of.Namespace, target) == of
+		return targetKey(object.Namespace, target) == object
 	}
-	if target.GroupKind != of.GroupKind() {
+	if target.GroupKind != object.GroupKind() {
 		return false
 	}
 	return hasLabels(labels, target.Labels)

@@ -99,8 +99,8 @@ func (r *clusterRules) report(all *problemFold) {
 	problemsFrom(all, "cluster", r.cluster, (*clusterOut).problems)
 }
 
-// usesOf yields the backends that a root route (key) needs at each of its Gateways. Each yielded member has a
-// pair of Gateway and backend as Key, and the root route as ID.
+// usesOf yields the backends that a root route (key) needs at each of its Gateways. It yields a memo.Place for each
+// of these backends: its Key is the pair of Gateway and backend, and its ID is the root route.
 func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	m.tables(func(table tableKey, flat *flatOut) {
@@ -120,8 +120,9 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 	}
 }
 
-// hostUses yields the backends of the external services that the policies of a listener call. The ID of each
-// yielded member contains the listener, where other members have a route.
+// hostUses yields the backends of the external services that the policies of a listener call. It yields a memo.Place
+// for each of these backends: its Key is the pair of Gateway and backend, and its ID identifies the listener. The
+// functions usesOf and graftUses yield IDs of routes instead.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
 		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: ir.GatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})
@@ -189,7 +190,7 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	return out
 }
 
-// sift removes the endpoints that Options.Guard refuses from a cluster. It returns an error for each removed
+// sift removes from a cluster the endpoints that Options.Guard refuses. It returns an error for each removed
 // endpoint, at the field that contains the endpoint, but at most maxRejectedEndpoints errors.
 func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
 	var problems []manifest.Problem
@@ -227,9 +228,9 @@ func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, fl
 	}
 }
 
-// runBlend returns the cluster of a UDPRoute, with the endpoints of all backends of the route. If the route
-// does not exist, it returns nil. For this route, Envoys get only that cluster, and not those of the single
-// backends.
+// runBlend returns the one cluster that Envoys get for a UDPRoute. The cluster has the endpoints of all backends of
+// the route. Envoys do not get the clusters of the single backends for this route. If the route does not exist,
+// runBlend returns nil.
 func (r *clusterRules) runBlend(c *memo.Ctx, key backend.Key) *clusterOut {
 	object, ok := r.in.routes.Get(c, key.Object)
 	if !ok {

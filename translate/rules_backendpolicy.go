@@ -175,20 +175,20 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 	return out
 }
 
-// backendTarget returns the result for one Service or Backend (at) that a policy targets: whether the object
-// exists, how much of the policy is effective there, and whether a field of the policy has no effect there. The
-// parameter key is the key of the policy, and spec is its spec. The parameter field is the path of the targetRef or
-// targetSelector, for problems.
-func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, at manifest.Key, field string) backendTarget {
-	told := backendTarget{Target: at}
-	if !r.in.backendExists(c, at) {
+// backendTarget returns the result for one target of a policy, a Service or Backend: whether the target exists, how
+// much of the policy is effective there, and whether a field of the policy has no effect there. The parameters spec
+// and key are the spec and the key of the policy. The parameter field is the path of the targetRef or targetSelector,
+// for problems.
+func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, target manifest.Key, field string) backendTarget {
+	told := backendTarget{Target: target}
+	if !r.in.backendExists(c, target) {
 		told.Lost = &manifest.Problem{
 			Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Object: key,
-			Field: field + ".name", Message: at.String() + " does not exist", Hint: r.in.absentHere(c, at),
+			Field: field + ".name", Message: target.String() + " does not exist", Hint: r.in.absentHere(c, target),
 		}
 	}
-	config := r.configOf(c, at)
-	if config.ClosedBy == at {
+	config := r.configOf(c, target)
+	if config.ClosedBy == target {
 		told.Crowded = config.Closed
 	}
 	for _, use := range config.Uses {
@@ -196,10 +196,10 @@ func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigP
 			told.Effect = use.Effect
 		}
 	}
-	if hashesNames(spec) && told.Lost == nil && !r.in.hasNames(c, at) {
+	if hashesNames(spec) && told.Lost == nil && !r.in.hasNames(c, target) {
 		told.Warned = &manifest.Problem{
 			Code: "NoEffect", Severity: manifest.Warning, Object: key, Field: field,
-			Message: at.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
+			Message: target.String() + " has addresses and no names: useHostnameForHashing has no effect, its endpoints are hashed by address",
 			Hint:    "write the hosts of the Backend as DNS names, or take useHostnameForHashing out",
 		}
 	}
@@ -216,7 +216,7 @@ func hashesNames(spec *api.BackendConfigPolicySpec) bool {
 	return lb.RingHash != nil && yes(lb.RingHash.UseHostnameForHashing) || lb.Maglev != nil && yes(lb.Maglev.UseHostnameForHashing)
 }
 
-// lostTargets returns the problems of all targets: each Lost and each Warned that is set.
+// lostTargets returns the problems of all targets: the values of the fields Lost and Warned that are not nil.
 func lostTargets(targets []backendTarget) (problems []manifest.Problem) {
 	for _, target := range targets {
 		if target.Lost != nil {

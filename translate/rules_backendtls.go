@@ -38,11 +38,12 @@ type tlsPolicyOut struct {
 type tlsTarget struct {
 	Target  manifest.Key
 	Section string
-	// Bad is the reason why the policy does not apply to the target, and good if the policy applies. There are two
-	// reasons. Either the target or its section does not exist, and Lost is true. Or another policy applies to the
-	// target, and Lost is false. Problem has the same reason, and is nil if Bad is good.
-	Bad     policyVerdict
-	Lost    bool
+	// Bad says why the policy does not apply to the target. It is the zero verdict (Good) if the policy applies.
+	Bad policyVerdict
+	// Lost is true if Bad is set because the target or its section does not exist. It is false if Bad is set because
+	// another policy applies to the target.
+	Lost bool
+	// Problem reports the same as Bad. It is nil if the policy applies.
 	Problem *manifest.Problem
 	// Ports are the ports of a Service that Section names. They are empty if Any is true.
 	Ports []int32

@@ -117,11 +117,12 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds returns the rejection of a child because of the limit of its namespace (bound): the child may
-// serve none of the hosts of its parent. The parameter own has the hosts that the child may serve.
-func outOfBounds(parent manifest.Key, own ir.Hosts, bound listen.Bound) route.BindingRejection {
+// outOfBounds returns the rejection of a child route that may serve none of the hosts of its parent. The parameter
+// bound is the limit of the child's namespace, which is the reason. The parameter hosts has the hosts that the child
+// may serve.
+func outOfBounds(parent manifest.Key, hosts ir.Hosts, bound listen.Bound) route.BindingRejection {
 	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
-	if own.None() {
+	if hosts.None() {
 		out.Message = fmt.Sprintf("the route serves no host: %s", bound)
 		out.Reported = true // hostProblems reports it at each hostname
 		return out

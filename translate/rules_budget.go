@@ -75,8 +75,8 @@ func compareDemands(a, b *demandOut) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
 }
 
-// crowd has all branches (see branchKey) with rules on one host, or on all hosts. Rules is the sum of their
-// rules.
+// crowd has all branches (see branchKey) that have rules on one host. The crowd of the fold budgetRules.all has
+// the branches of all hosts. Rules is the number of rules that these branches have in total, at all levels.
 type crowd struct {
 	Rules    int
 	Branches memo.Ordered[*demandOut]
@@ -132,7 +132,8 @@ type budgetIn struct {
 	MaxRoutes int
 }
 
-// budgetRules limit the number of levels that the branches (branchKey) of roots may delegate.
+// budgetRules compute how many levels of delegation each branch (branchKey) may have. They count the rules of the
+// branches of each host and of all hosts, and cut the levels that exceed a limit.
 type budgetRules struct {
 	in     budgetIn
 	depths *memo.Fold[levelKey, flatKey, int, int]
@@ -271,10 +272,11 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches (see branchKey) that have rules at one level (depth), in the order in which the
-// method cut adds them: branches of the namespace with the fewest rules first. It leaves out the branches in
-// stopped, and those without rules at level 0 whose root's branch is in stopped. The map asked has the number of
-// rules of each namespace at the levels above; the call adds the rules of this level.
+// level returns the branches (see branchKey) that have rules at one level (the parameter depth), in the order in
+// which the method cut adds them: branches of the namespace with the fewest rules first. It leaves out the branches
+// in the map stopped. If the branch of a root is in stopped, it also leaves out each other branch of this root that
+// has no rules at level 0. The map asked has the number of rules of each owner (see owner) at the levels above; the
+// call adds the rules of this level.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey

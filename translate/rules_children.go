@@ -54,8 +54,8 @@ func belowRoutes(key manifest.Key, o *manifest.Object) []manifest.Key {
 	return []manifest.Key{key}
 }
 
-// mayHaveParentRoutes reports whether a route's status can have entries for parent routes. A root has such an
-// entry if another route selects it by name.
+// mayHaveParentRoutes reports whether a route's status can have entries for parent routes. It is also true for a
+// route with parentRefs to Gateways only, if another route selects it as a child (for example, by name).
 func (r *childRules) mayHaveParentRoutes(c *memo.Ctx, o *manifest.Object) bool {
 	bindings, _ := r.in.bindings.Get(c, o.Key)
 	return bindings.Len() > 0 || len(belowRoutes(o.Key, o)) > 0
@@ -76,12 +76,14 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 	return out
 }
 
-// childProblems returns the problems that a route has as the child of other routes. The parameter entries has
-// the route's status entries for parents; without entries, the result is the warning of the function nowhere. A
-// rejection is an error if a parentRef names the parent, or if the route has no parentRefs and no parent accepts
-// the route. If a route without parentRefs is rejected by a parent that names it, but accepted by another, the
-// rejection is a warning. All other rejections are left out, and so are those that another problem already reports
-// (Reported). Further warnings come from besideProblems and missedEverywhere.
+// childProblems returns the problems that a route has as the child of other routes. The parameter entries has the
+// route's status entries for its parents. If there are no entries, the result is the warning of the function
+// nowhere. Otherwise each entry that is a rejection gives a problem:
+//   - an error, if a parentRef names the parent, or if the route has no parentRefs and no parent accepts it;
+//   - a warning, if the route has no parentRefs, this parent names it, and another parent accepts it;
+//   - none in other cases, and if another problem already reports the rejection (Reported).
+//
+// Further warnings come from besideProblems and missedEverywhere.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -107,10 +109,10 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each delegating rule of
-// the root finds a route. The parameter mount has the rules of the root by port. The result is the verdict of the
-// first port whose verdict is not good (see graftOut.resolved). If all are good, it is the verdict of the last port
-// with delegating rules; the message of this verdict lists routes that are rejected while others are accepted.
+// handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each delegating rule of the
+// root finds a route. The parameter mount has the rules of the root by port. Each port with delegating rules has a
+// verdict (see graftOut.resolved). The result is the first bad verdict. If all verdicts are good, the result is the
+// last one. Its message may then list routes that a rule rejects while it accepts others.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
@@ -161,17 +163,17 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo returns the results of a route (key) as a child (see bindingOut), sorted by parent. There is one
-// result for each node of each parent: for each port and each chain of routes above the parent.
+// boundTo returns the results for a route (key) as the child of other routes (see bindingOut), sorted by parent. A
+// parent has one result for each port, and for each chain of routes above it: that is, for each of its nodes.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound returns the rejection of a parentRef (ref) whose parent has no result for the child. The reason is
-// one of three: the parent does not exist, the parent itself is not served, or no rule of the parent selects or
-// admits the child. The parameter bound has the results of the child for other parents, one of which the hint
-// may suggest.
+// unbound returns the rejection of a parentRef (ref) that leads to no result for the child. The reason is one of
+// three: the parent does not exist, the parent itself is not served, or no rule of the parent selects or admits the
+// child. The parameter bound has the child's results for other parents. If the parent does not exist, and one of
+// these other parents has the same name, the hint suggests it.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {

@@ -29,7 +29,8 @@ type claimRules struct {
 	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
 }
 
-// streamAt is a virtual host (tableKey), and a TCPRoute, TLSRoute or UDPRoute that requests its host.
+// streamAt is a TCPRoute, TLSRoute or UDPRoute, and a virtual host (tableKey) with one of the hostnames that this
+// route requests.
 type streamAt struct {
 	tableKey
 	Route manifest.Key

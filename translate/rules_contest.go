@@ -207,8 +207,9 @@ func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (table
 	return tables, slices.DeleteFunc(guests, func(t tableKey) bool { return slices.Contains(tables, t) })
 }
 
-// appendTables appends to out, without duplicates, the virtual hosts of those places that are on the given port.
-// The parameter gateway is "namespace/name" of the Gateway of the places.
+// appendTables appends virtual hosts to the parameter out, without duplicates, and returns the new list. It adds the
+// virtual host of each place whose Port is the parameter port. The parameter gateway is the "namespace/name" of the
+// Gateway that has the places.
 func appendTables(out []tableKey, port int32, gateway string, places []listen.Place) []tableKey {
 	for _, place := range places {
 		table := tableOf(gateway, place)

@@ -106,9 +106,9 @@ func (of *certified) consequence() string {
 	return "browsers refuse the connection; its certificates are for " + cmp.Or(route.Several(of.Names), "no host: they have no subjectAltName")
 }
 
-// uncovered returns a warning for each hostname of a route (from) for which a listener of the route has no
-// certificate. The parameter p is the result for one parentRef, with its listeners. There is no warning for a
-// hostname that the listener itself has, because the listener has that warning already.
+// uncovered checks the hostnames of a route (the parameter from) at the listeners of one parentRef (the parameter
+// p). It returns a warning for each hostname for which the listener has no certificate. If the listener itself has
+// this hostname, there is no warning for the route, because there is one for the listener already.
 func (r *coverageRules) uncovered(c *memo.Ctx, from *route.Common, p *parentOut) (problems []manifest.Problem) {
 	var seen []string
 	for _, place := range p.Places {

@@ -90,7 +90,7 @@ func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Ex
 	return problems
 }
 
-// sourceField returns the path of the field of a policy that names the source.
+// sourceField returns the path of the policy field that refers to the source: a secretRef or a secretSelector.
 func sourceField(source ir.CredentialSource) string {
 	if source.Secret.Name == "" {
 		return source.Field.Path() + ".secretSelector"

@@ -185,8 +185,8 @@ func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
 }
 
-// meant returns the first words of a hint: a question that suggests the name in names that is most similar to
-// the given name. If no name is similar, the result is "".
+// meant returns the question with which a hint begins, such as `did you mean "web"? `. The question suggests the
+// most similar of the existing names. If no existing name is similar, the result is "".
 func meant(name string, names []string) string {
 	if like := nearName(name, names); like != "" {
 		return fmt.Sprintf("did you mean %q? ", like)

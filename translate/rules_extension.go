@@ -112,8 +112,8 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	return out
 }
 
-// service returns the external service or identity provider that an extension (key) defines. The backend of the
-// service is added to out.Backends. What is wrong is added to problems.
+// service returns the external service or identity provider that an extension (key) defines. It adds the backend of
+// the service to out.Backends, and the mistakes that it finds to problems.
 func (r *extensionRules) service(c *memo.Ctx, key manifest.Key, spec *api.GatewayExtensionSpec, out *extensionOut, problems *[]manifest.Problem) *ir.Extension {
 	extension, service, found := policy.LowerExtension(key, spec)
 	*problems = append(*problems, found...)
@@ -204,12 +204,12 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 	return backends, append(problems, r.in.fill(c, extras)...)
 }
 
-// teamService returns the problem of an extension that does not come from cluster paths while path policies are
-// in force, so that the platform does not trust its author. Envoy cannot restrict the response headers of a
-// service of extAuth or rateLimit, nor the response status of any service. Such a service could split the
-// responses of a connection that other users share (docs/guides/teams.md). All JWT providers share one filter:
-// a change of one makes Envoy fetch all keys again, and its claim headers are removed from requests to all
-// routes with jwtAuth.
+// teamService returns the problem of a GatewayExtension that a team wrote: path policies are in use, and the object
+// is not from a file that --cluster-paths names. The platform does not trust such an object. Envoy cannot restrict
+// the response headers of a service of extAuth or rateLimit, nor the response status of any service. The team's
+// service could split the responses of a connection that other users share (docs/guides/teams.md). All JWT providers
+// share one filter: a change of one makes Envoy fetch all keys again, and its claim headers are removed from requests
+// to all routes with jwtAuth.
 func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
 	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",

@@ -22,8 +22,10 @@ const (
 // fanoutOut is an upper bound for the number of rules that all children of a node (see flatKey) together can have
 // (see route.Fanout). It is computed before the rules of the children are built.
 type fanoutOut struct {
-	Rules int // without the rules of Heavy
-	// Heavy has the number of rules of each namespace with more than heavyRules rules directly below a root.
+	// Rules is the number of rules, without the rules that Heavy counts.
+	Rules int
+	// Heavy is set only for a root route. It has the namespaces whose child routes can have more than heavyRules
+	// rules, each with this number of rules.
 	Heavy map[string]int
 }
 
@@ -48,7 +50,8 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 
 // runFanout returns an upper bound for the number of rules that the children of a node (see flatKey) can have. A
 // reference by name to a route that does not exist counts as one route. Heavy is set only for a root whose children
-// can have more than heavyRules rules. While path policies are in force, the root must also come from cluster paths.
+// can have more than heavyRules rules. If the flag --cluster-paths is set, Heavy is set only for a root from a file
+// that this flag names.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}
@@ -71,9 +74,9 @@ func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	}))
 }
 
-// splitHeavy returns a fanoutOut for the rules of each namespace (bySpace). Namespaces with more than
-// heavyRules rules, at most maxHeavy of them, have their own number in Heavy. The rules of all others are added
-// up in Rules.
+// splitHeavy returns a fanoutOut. The parameter bySpace has the number of rules of each namespace. If a namespace has
+// more than heavyRules rules, its number goes into Heavy. Heavy has at most maxHeavy namespaces, those with the most
+// rules. Rules is the sum of the numbers of all other namespaces.
 func splitHeavy(bySpace map[string]int) *fanoutOut {
 	out := &fanoutOut{Heavy: map[string]int{}}
 	spaces := slices.SortedFunc(maps.Keys(bySpace), func(a, b string) int { return cmp.Or(cmp.Compare(bySpace[b], bySpace[a]), cmp.Compare(a, b)) })

@@ -84,12 +84,13 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns the rules that a node (see flatKey) adds to the virtual hosts of its root. A child adds its own
-// rules. Any node may also add the guards of its delegating matches (route.Point). The guard Point.Rest answers
-// the requests that no child matches. The guard is added only in these cases:
+// runGraft returns the rules that a node (see flatKey) adds to the virtual hosts of its root. If the node is a
+// child, these include the rules of its route. For each delegating match (route.Point) of the route, runGraft also
+// decides whether the guard Point.Rest is added. The guard answers the requests that no child route matches. It is
+// added in these cases only:
 //   - The Point accepts no route, must not delegate, or is Guarded.
 //   - A route that the Point names is missing.
-//   - A route that the Point selects has too many copies.
+//   - A route that the Point selects has too many copies (see overloads).
 //
 // If the node's own route or the root has too many copies, no rule is added.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
@@ -161,10 +162,12 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns what a delegating rule (point) finds: the number of routes that the rule accepts, the routes
-// that it rejects, and the first missing route that the rule names. The list rejected has at most one route
-// more than a message names. If the rule accepts routes, the list has only the rejections that must still be
-// shown (see rejectedChild.matters). If the rule finds no route at all, the field nobody has the message.
+// searchOf returns what a delegating rule (point) finds: the number of routes that the rule accepts, the routes that
+// it rejects, and the first missing route that the rule names.
+//
+// The list search.rejected has at most route.Named+1 routes, because a message names only route.Named of them. If
+// the rule accepts routes, the list has only the rejections that users must still see (see rejectedChild.matters).
+// If the rule neither accepts nor rejects a route, the field search.nobody has a message.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

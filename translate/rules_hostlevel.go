@@ -14,8 +14,8 @@ import (
 // host.
 type hostLevel struct {
 	hostPolicy
-	// Units is the cost of what the policies add to each virtual host, in plain routes of Envoy. Policies from
-	// cluster paths do not count.
+	// Units is the cost of what the policies add to each virtual host. The unit is one Envoy route without policies.
+	// Policies in files of --cluster-paths do not count.
 	Units int
 	// Heaviest is the policy with the most expensive of the fields that Units counts.
 	Heaviest manifest.Key
@@ -80,14 +80,16 @@ func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	return out
 }
 
-// resolveHost merges the policies of a listener as one level.
+// resolveHost merges the policies of a listener. They are all in one Level, so the Standing of each decides which
+// policies win.
 func resolveHost(specs []*policy.Attached) policy.Resolved {
 	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
 }
 
-// weigh sets Units and Heaviest of out: the cost of the policy fields that a listener's policies add to each
-// virtual host, and the policy with the most expensive field. The parameter counted has those policies of the
-// listener whose size is limited. Fields that Envoy does not accept on a virtual host do not count.
+// weigh computes what the policies of a listener cost in each virtual host, and stores the cost in out.Units. It
+// stores the policy with the most expensive field in out.Heaviest. Only the policies in the parameter counted
+// contribute: those whose size is limited (policyOut.Counted). Fields that Envoy does not accept on a virtual host
+// do not count.
 func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
 	if len(counted) == 0 {
 		return
@@ -105,8 +107,8 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.At
 	out.Units = sum.Cost()
 }
 
-// burden returns the size and cost of one policy field in Envoy's configuration. The parameter resolved has the
-// merged policies that set the field.
+// burden returns what one policy field costs Envoy on each route or virtual host that has it. The parameter resolved
+// has the merged policies that set the field.
 func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
 	one := resolved.Only(func(name ir.Field) bool { return name == field })
 	extras := one.Extras()
@@ -137,9 +139,10 @@ type hostOf struct {
 	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
 }
 
-// gatherHost adds policies to a gathering (into): those of a Gateway or ListenerSet (host.object), and those of
-// one of its listeners. If host.above is true, the object is the Gateway of a listener that belongs to a
-// ListenerSet. These policies then get the Standing ByGateway, so that the policies of the ListenerSet win.
+// gatherHost adds policies to a gathering (the parameter into): the policies of the Gateway or ListenerSet
+// host.object, and the policies of its listener host.listener. If host.above is true, the object is a Gateway, but
+// the listener belongs to a ListenerSet of this Gateway. The added policies then get the Standing ByGateway, so that
+// the policies of the ListenerSet win.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

@@ -113,9 +113,10 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 	}
 }
 
-// yieldIdentities yields each identity header (see identityAt) that the policies of the given entries set, with
-// the node of the entries as ID. A header that is already in seen is skipped; every yielded header is added to
-// seen.
+// yieldIdentities calls yield for each identity header (see identityAt) that the policies of the given entries set.
+// The parameter node is the node that the entries belong to; yield gets it as the ID of the Place and as the
+// member. The map seen has the headers that were yielded before. yieldIdentities skips these, and adds the new
+// ones.
 func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
 	for _, e := range entries {
 		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {

@@ -21,8 +21,8 @@ type linkIn struct {
 	MaxDepth int
 }
 
-// linkRules find the children of each node of a delegation tree (see flatKey). A link is a parent's node and a
-// candidate child, with the rules of the parent that may delegate to the child.
+// linkRules find the children of each node of a delegation tree (see flatKey). A link connects the node of a parent
+// to a candidate child (linkKey). Its value (linkOut) has the rules of the parent that may delegate to the child.
 type linkRules struct {
 	in       linkIn
 	points   *memo.Rule[flatKey, *pointsOut]
@@ -49,8 +49,8 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns what the rule "link" reads of a node for each candidate child of the node (see pointsOut). If
-// the node has no delegating rules, the result has only Hosts.
+// runPoints returns the data of a parent's node that the rule "link" reads for each candidate child (see pointsOut).
+// If the node has no delegating rules, the result has only Hosts.
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -59,8 +59,8 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf returns a list with one key: that of the child's node below the parent of the link (key). It returns
-// nil if no rule of the parent accepts the child.
+// childOf returns a list with the key of one node: the candidate child of the link (key), below the node of the
+// parent. If no rule of the parent accepts the child, it returns nil.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -68,8 +68,9 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints yields a member for each of the parent's delegating rules (route.Point) under which a child's node
-// has rules. The Key of the member is the delegating rule, and the ID is the node.
+// livePoints tells the fold live under which delegating rules (route.Point) of its parent a child has rules. The
+// parameter key is the child's node. livePoints yields a memo.Place for each of these Points: its Key is the Point,
+// and its ID is the child's node.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})

@@ -23,13 +23,14 @@ type nodeIn struct {
 	WildcardNamespace string
 }
 
-// nodeRules flatten the routes: for each port, each root alone, and each child below each chain of parents.
+// nodeRules flatten the rules of routes, separately for each port. A root is flattened alone. A child is flattened
+// once for each chain of parents above it.
 type nodeRules struct {
 	in   nodeIn
 	flat *memo.Rule[flatKey, *flatOut]
-	// link has the links that a child's node depends on. It is the only rule that is declared after a rule that
-	// reads it (flat), because nodes and links depend on each other: a link reads the budget, and the node of the
-	// parent, which has a shorter chain.
+	// link has the links that the node of a child depends on. The rules link and flat depend on each other: the node
+	// of a child reads its link, and a link reads the node of the parent, which has a shorter chain. So link is the
+	// only rule that is declared after a rule that reads it (flat). A link also reads the budget.
 	link *memo.Rule[linkKey, *linkOut]
 }
 
@@ -44,7 +45,7 @@ func (r *nodeRules) report(all *problemFold) {
 }
 
 // runFlat returns the flattened rules of a node (a route in a delegation tree, see flatKey), encoded and with
-// policies. The result is empty if the route does not exist, or if nothing is to be flattened (see setting).
+// policies. The result is empty if the route does not exist, or if the node has no rules to flatten (see setting).
 func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	object, ok := r.in.routes.Get(c, key.Route)
 	setting, hosts, stands := r.setting(c, key)
@@ -88,10 +89,10 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	return out
 }
 
-// setting returns what the flattened rules of a node (see flatKey) depend on besides the node's own route: the
-// links to the parent, and the hosts. The result stands is false if nothing is to be flattened: for a root that
-// is not attached on the port, and for a child without links to its parent. For a root with port 0 (see flatKey),
-// stands is true.
+// setting returns the inputs of a node (see flatKey) besides the node's own route: the links to the parent, and
+// the hosts. The rules of the node are flattened with these inputs. If the result stands is false, the node has no
+// rules to flatten. This is the case for a root that is not attached on the port, and for a child without links to
+// its parent. For a root with port 0 (see flatKey), stands is true.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {

@@ -26,14 +26,14 @@ type offerIn struct {
 	routes *objects
 }
 
-// offerRules count the routes that parents can select, by the property that parents select by (route.Property: a
-// name, a namespace, a label or a parentRef). The fold count has the number of all routes.
+// offerRules count routes for delegation. A parent selects its child routes by a route.Property: a name, a
+// namespace, a label or a parentRef. For each such property, offerRules count the routes that have it.
 type offerRules struct {
 	in      offerIn
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
 	offers  *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
 	spaces  *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
-	count   *memo.Fold[struct{}, manifest.Key, struct{}, int]
+	count   *memo.Fold[struct{}, manifest.Key, struct{}, int] // the number of all routes
 }
 
 func newOfferRules(e *memo.Engine, in offerIn) *offerRules {

@@ -23,8 +23,8 @@ type ruleKey struct {
 	Rule  int
 }
 
-// plainRule is the index, in a ruleKey, of a result that many rules of a route share: the rules to which only
-// the policies of the whole route apply (see the function plain).
+// plainRule is a value of ruleKey.Rule that stands for all rules of a route without policies of their own (see the
+// function plain). Only the policies of the whole route apply to these rules, so the rules share one levelOut.
 const plainRule = -1
 
 func (k ruleKey) String() string {
@@ -46,8 +46,8 @@ type policyOut struct {
 	// Unusable. Otherwise it is "".
 	Unasked string
 	Invalid bool
-	// Counted is true if the size of the policy on virtual hosts is limited, because the policy does not come
-	// from cluster paths.
+	// Counted is true if the size of the policy on virtual hosts is limited. Policies in files that the flag
+	// --cluster-paths names are not limited, because they belong to the operator.
 	Counted  bool
 	Problems []manifest.Problem
 }
@@ -202,7 +202,7 @@ type gathering struct {
 	// counted are the policies in specs whose policyOut.Counted is true.
 	counted []*policy.Attached
 	// closed is the reason why the rules answer 500, nil if they serve. streams is the reason why connections
-	// are refused, nil if they are not. Each is the first such reason (see closing.before).
+	// are refused, nil if they are not. Of several reasons, closing.before decides which one is kept.
 	closed, streams *closing
 }
 
@@ -212,23 +212,23 @@ func (r *policyRules) gathering(c *memo.Ctx) *gathering {
 	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
 }
 
-// close records why the rules answer 500 (by). A reason that was recorded before stays, unless closing.before
-// says otherwise. If streams is true, connections of TCP, TLS and UDP listeners are refused for the same
+// close records the reason why the rules answer 500. If another reason was recorded earlier, closing.before decides
+// which of the two is kept. If streams is true, connections of TCP, TLS and UDP listeners are refused for the same
 // reason.
-func (g *gathering) close(by *closing, streams bool) {
-	if by.before(g.closed) {
-		g.closed = by
+func (g *gathering) close(reason *closing, streams bool) {
+	if reason.before(g.closed) {
+		g.closed = reason
 	}
-	if streams && by.before(g.streams) {
-		g.streams = by
+	if streams && reason.before(g.streams) {
+		g.streams = reason
 	}
 }
 
-// add adds the policy with a given key (of). The parameter standing says how the policy applies, for example by
+// add adds the policy with the given key. The parameter standing says how the policy applies, for example by
 // its targetRef. If the policy cannot be used, the rules answer 500. If the policy does not exist, add changes
 // nothing, and found is false.
-func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) {
-	p := g.get(of)
+func (g *gathering) add(key manifest.Key, standing policy.Standing) (found bool) {
+	p := g.get(key)
 	if p.Attached == nil {
 		return false
 	}
@@ -237,7 +237,7 @@ func (g *gathering) add(of manifest.Key, standing policy.Standing) (found bool) 
 		if p.Invalid {
 			why = "%s is invalid: %s"
 		}
-		g.close(&closing{fmt.Sprintf(why, of, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: of, Field: p.Field}, p.Unasked},
+		g.close(&closing{fmt.Sprintf(why, key, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: key, Field: p.Field}, p.Unasked},
 			p.Invalid || policy.SetsForStreams(p.Attached.Spec))
 	}
 	attached := *p.Attached
@@ -340,13 +340,14 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 	})
 }
 
-// missing adds the problem that a filter of a rule (key) names a TrafficPolicy (of) that does not exist. It
-// returns the reason why the rule answers 500. The parameter filter is the index of the filter in the rule.
-func (out *levelOut) missing(key ruleKey, filter int, of manifest.Key, hint string) *closing {
+// missing adds the problem that a filter of a rule names a TrafficPolicy that does not exist. It returns the reason
+// why the rule answers 500. The parameter key is the rule, filter is the index of the filter in the rule, and
+// trafficPolicy is the missing TrafficPolicy.
+func (out *levelOut) missing(key ruleKey, filter int, trafficPolicy manifest.Key, hint string) *closing {
 	problem := manifest.Problem{
 		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
 		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
-		Message: of.String() + " does not exist", Hint: "the rule answers 500 until it does: " + hint,
+		Message: trafficPolicy.String() + " does not exist", Hint: "the rule answers 500 until it does: " + hint,
 	}
 	out.Problems = append(out.Problems, problem)
 	return &closing{

@@ -16,19 +16,19 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// policyLevels returns the policies of a flattened rule by level. The first levels are those of the rules that
-// delegate to the rule, root first. The last level has the policies of the rule in its own route (of). The
-// parameter targeted is true if a policy targets that route. If it is false, the last level is looked up only if a
-// filter of the rule names a policy, and is nil otherwise. If the last level is nil and the other levels have no
-// policies, the usual case, the result is nil.
-func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
+// policyLevels returns the policies of a rule, by level. There is one level for each rule that delegates to the rule,
+// root first. The last level has the policies of the rule itself. The parameter routeKey is the key of the rule's
+// route, rules has the rules of this route, and targeted is true if a policy targets the route. If targeted is false
+// and no filter of the rule names a policy, the last level is nil. If no other level has policies either (the usual
+// case), the result is nil.
+func (r *policyRules) policyLevels(c *memo.Ctx, routeKey manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
 		out = append(out, r.policies.Get(c, ruleKey{hop.Route, hop.Rule}))
 	}
 	own := rule.Position[len(rule.Position)-2]
-	if targeted || namesPolicies(of, &rules[own]) {
-		return append(out, r.policies.Get(c, ruleKey{of, own}))
+	if targeted || namesPolicies(routeKey, &rules[own]) {
+		return append(out, r.policies.Get(c, ruleKey{routeKey, own}))
 	}
 	if slices.ContainsFunc(out, func(l *levelOut) bool { return len(l.Specs) > 0 || l.Closed != nil }) {
 		return append(out, nil)
@@ -36,11 +36,11 @@ func (r *policyRules) policyLevels(c *memo.Ctx, of manifest.Key, rules []api.HTT
 	return nil
 }
 
-// namesPolicies reports whether a filter of the rule names a TrafficPolicy. The parameter of is the key of the
+// namesPolicies reports whether a filter of the rule names a TrafficPolicy. The parameter routeKey is the key of the
 // rule's route.
-func namesPolicies(of manifest.Key, rule *api.HTTPRouteRule) bool {
+func namesPolicies(routeKey manifest.Key, rule *api.HTTPRouteRule) bool {
 	return slices.ContainsFunc(rule.Filters, func(f gwv1.HTTPRouteFilter) bool {
-		_, ok := extension(of.Namespace, f)
+		_, ok := extension(routeKey.Namespace, f)
 		return ok
 	})
 }
@@ -56,9 +56,9 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	})
 }
 
-// addPolicies sets the merged policies in all rules of a node (out), also in the rule Rest of each delegating
-// rule (route.Point), which answers what no child matches. A rule answers 500 if one of its policies is missing
-// or cannot be used, or if too many policies apply.
+// addPolicies sets the merged policies in all rules of a node (the parameter out). It also sets them in the rule
+// Point.Rest of each delegating match, which answers the requests that no child matches. A rule answers 500 if one of
+// its policies is missing or cannot be used, or if too many policies apply.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
 	annotations := object.Value.GetAnnotations()
 	if _, known := policy.StrategyOf(annotations); !known {
@@ -168,10 +168,10 @@ func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
 	return out
 }
 
-// external decides between two ways of authorization for a rule: the filter ExternalAuth, and the field extAuth
-// in policies of the levels above that filter. The first of these rules that applies decides:
-//   - Without such a filter, or without such a policy, nothing changes.
-//   - If such a policy wins over lower levels, external removes the filter from the rule.
+// external decides between two ways of authorization for a rule: the filter ExternalAuth of a route, and the field
+// extAuth of policies at a level above this route.
+//   - If the rule has no such filter, or if there is no such policy, external changes nothing.
+//   - If one of these policies wins over the levels below it (authLevel.prefers), external removes the filter.
 //   - Otherwise the filter stays, and replaces extAuth of the policies. If the filter is in the rule's own route,
 //     external adds a warning to out.
 func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {

@@ -52,7 +52,7 @@ func compareGatewayEffects(a, b gatewayEffect) int { return cmp.Compare(a.Gatewa
 // targetOut is a target that does not exist, or a selector that selects no object.
 type targetOut struct {
 	Target  store.Target
-	Problem manifest.Problem // Code is the reason of the condition
+	Problem manifest.Problem // its Code becomes the reason of the status condition
 }
 
 type policyStatusIn struct {
@@ -73,11 +73,12 @@ type policyStatusIn struct {
 
 // policyStatusRules build the statuses of TrafficPolicies.
 type policyStatusRules struct {
-	in           policyStatusIn
+	in policyStatusIn
+	// The rule lost has the targets of a policy that do not exist, and its selectors that select no object.
 	lost         *memo.Rule[manifest.Key, []targetOut]
 	effects      *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
-	// The rule unchecked has a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
+	// The rule unchecked warns of a policy that does not protect some TCP, TLS or UDP listeners of its targets.
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
@@ -159,9 +160,9 @@ func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manife
 	return nil
 }
 
-// listenersAt returns the listeners that a policy with a given target applies to, and "namespace/name" of their
-// Gateway. The target is a Gateway or ListenerSet (at). The parameter section is the sectionName of the target,
-// "" for all listeners. If gatefold does not serve the target, the results are nil and "".
+// listenersAt returns the listeners that a policy applies to, and "namespace/name" of their Gateway. The parameter
+// at is the target of the policy, a Gateway or ListenerSet. The parameter section is the sectionName of the
+// target, "" for all listeners. If gatefold does not serve the target, the results are nil and "".
 func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section string) (out []*listen.Listener, gatewayName string) {
 	gateway, set := at, r.setAt(c, at)
 	if at.Kind == kindListenerSet {
@@ -182,9 +183,10 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses yields the effect that each policy in uses has at a node (see flatKey). The Key of each yielded
-// member is the policy and the Gateway of the given virtual host (table). A Key that is in seen is skipped;
-// every yielded Key is added to seen. So a policy has one effect for each node and Gateway.
+// yieldUses yields one effect for each policy that a node (see flatKey) uses in a virtual host. The Key of each
+// yielded memo.Place is the policy and the Gateway of the virtual host (the parameter table); its ID is the node.
+// yieldUses skips the Keys in the parameter seen, and adds every Key that it yields to seen. So each policy has
+// one effect for each node and Gateway.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Effect),
 ) {
@@ -196,8 +198,8 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countEffects is the step of the memo.Fold policyuses. It adds the effects of new members to f, and subtracts
-// those of removed ones.
+// countEffects is the step of the memo.Fold policyuses. It adds the effects of new members to the counts f, and
+// subtracts the effects of removed members.
 func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect]) effectCounts {
 	for _, m := range members {
 		if m.Had {
@@ -210,17 +212,17 @@ func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect])
 	return f
 }
 
-// hostTarget is a Gateway, ListenerSet or listener in the status of a policy, with the effects of the policy at
-// its listeners. For a Gateway, the effect at the routes of the Gateway counts, too.
+// hostTarget is a Gateway, ListenerSet or listener in the status of a policy. Effects counts the effects of the
+// policy at the listeners of the target. For a Gateway, Effects also counts the effect at its routes.
 type hostTarget struct {
 	Ref     gwv1.ParentReference
 	Effects effectCounts
 }
 
-// hostTargets returns the effects of a policy at each Gateway, ListenerSet and listener that the policy
-// targets. A field has no effect if another policy of these objects overrides the field; what single routes
-// override does not count. The result omits targets at whose listeners the policy is not merged, for example targets
-// without listeners. It also omits objects of a selector after maxListed targets.
+// hostTargets returns the Gateways, ListenerSets and listeners that a policy targets, each with the effects of the
+// policy at its listeners. A field of the policy has no effect if a policy of the same objects overrides it. It
+// does not matter whether single routes override it. Targets without effects, for example targets without
+// listeners, are left out. If a selector selects more than maxListed objects, the other objects are left out, too.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {
@@ -248,9 +250,9 @@ func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTar
 	return out
 }
 
-// hostEffects counts the effects of a policy at the listeners of a Gateway or ListenerSet (at). If section is
-// not "", only the listener with that name counts. A policy of a whole Gateway also has effects at the listeners
-// of the Gateway's ListenerSets.
+// hostEffects counts the effects of a policy at the listeners of one target. The parameter at is the target, a
+// Gateway or ListenerSet. If section is not "", only the listener with that name counts. A policy that targets a
+// whole Gateway also has effects at the listeners of the Gateway's ListenerSets.
 func (r *policyStatusRules) hostEffects(c *memo.Ctx, policy, at manifest.Key, section string) (out effectCounts) {
 	listeners, name := r.listenersAt(c, at, section)
 	for _, l := range listeners {

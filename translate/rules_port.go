@@ -145,7 +145,7 @@ func compareLosses(a, b *loss) int {
 		ir.TrueFirst(!a.Wins, !b.Wins))
 }
 
-// String returns the message for the route that lost.
+// String returns the message for the route that lost: which route takes precedence, and what that route gets.
 func (l *loss) String() string {
 	return fmt.Sprintf("%s takes precedence (it is older, or first by name), and gets %s listener %s", l.Other, l.what(), l.Listener)
 }
@@ -158,9 +158,9 @@ func (l *loss) what() string {
 	return "all that comes to"
 }
 
-// lossesOf yields a loss for each route that lost connections on a port to an older route. The Key of the
-// member is the route that lost. If the two routes are in different namespaces, lossesOf also yields a loss for
-// the route that won, with that route as Key.
+// lossesOf yields the losses of a port. The Key of each memo.Place is the route on which the loss is reported. This
+// is the route that lost connections to an older route. If the two routes are in different namespaces, lossesOf also
+// yields a loss for the older route, which won.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]

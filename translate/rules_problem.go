@@ -40,9 +40,9 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom adds the problems of a rule or fold (of) to the fold of all problems (f). The function list
-// returns the problems in one value of the rule or fold. The id of the problemSet consists of name and the key
-// of that value.
+// problemsFrom adds the problems in all values of a rule or fold (the parameter of) to f, the fold of all problems.
+// The function list returns the problems in one value. The id of the value's problemSet consists of the parameter
+// name and the key of the value.
 func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
 	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {

@@ -16,9 +16,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the JWT providers of an extension (key). The backends with the providers' keys are added to
-// out.Backends, and what is wrong to problems. If Envoys rejected the extension, out.Rejected is set. out.Backends
-// also gets a key with the extension itself, so that the filter of a Gateway has only those extensions that the
+// tokens returns the JWT providers of an extension (the parameter key). It adds to out.Backends the backends from
+// which Envoy fetches the providers' JWKS, and it adds to problems what is wrong with the extension. If Envoys
+// rejected the extension, it sets out.Rejected. It also adds the extension itself to out.Backends, as a backend.Key.
+// So it is known which Gateways use the extension, and the filter of a Gateway has only the extensions that the
 // policies of the Gateway's routes and listeners use.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
@@ -67,8 +68,8 @@ func hasErrors(problems []manifest.Problem) bool {
 	return false
 }
 
-// configuredKeys returns the keys in a ConfigMap as text. If there are no keys or too many, the text is "", and
-// the fault says why.
+// configuredKeys returns the keys for tokens that a ConfigMap has: the text of its entry api.JWKSEntry. If the
+// ConfigMap or the entry is missing, or if the text is too long, it returns "" and a fault that says why.
 func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (string, *policy.CredentialFault) {
 	key := manifest.Key{Kind: "ConfigMap", Namespace: namespace, Name: name}
 	object, _ := r.in.configMaps.Get(c, key)

@@ -60,8 +60,8 @@ type rootIn struct {
 	routes *objects
 }
 
-// rootRules build the rules of HTTPRoutes and GRPCRoutes that attach to listeners, in the form that their
-// virtual hosts contain.
+// rootRules build the rules of HTTPRoutes and GRPCRoutes that attach to listeners. They build the rules as the
+// virtual hosts contain them (see placed), for example with the policies of listeners.
 type rootRules struct {
 	in    rootIn
 	mount *memo.Rule[manifest.Key, *mountOut]

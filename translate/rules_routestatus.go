@@ -15,13 +15,15 @@ import (
 // outcome is the result for a route of any kind, from which its status is built.
 type outcome struct {
 	Attach *attachOut
-	// Whole is true if no rule of the route works as it is written. Unsupported says which fields do not work.
+	// Whole is true if the route is rejected as a whole, because no rule works as it is written. Unsupported says
+	// which fields do not work.
 	// Closed has, by Gateway, the reason why the route, or a part of it, is not served there (see placed.Closed).
 	Whole       bool
 	Unsupported []string
 	Closed      map[string]string
 	Resolved    manifest.Verdict[gwv1.RouteConditionReason]
-	// Lost has messages about connections of a listener (ir.Stream) that the route requested and older routes got.
+	// Lost is for a TCPRoute, TLSRoute or UDPRoute. It has, by listener, messages about connections (ir.Stream) that
+	// go to an older route, although this route selects them, too.
 	Lost map[listenerKey][]string
 }
 
@@ -127,9 +129,9 @@ func (o outcome) lost(parent parentOut) string {
 	return route.Several(words)
 }
 
-// attachedTo yields the listeners that a route is attached to, for the count in the status of the listeners. If
-// whole is true, no rule of the route works, so that the route is not accepted. Nothing is yielded then
-// (Gateway API, ListenerStatus.attachedRoutes).
+// attachedTo yields the listeners that a route is attached to. The status of a listener has the number of these
+// routes (Gateway API, ListenerStatus.attachedRoutes). If whole is true, attachedTo yields nothing: no rule of the
+// route works, so the route is not accepted and does not count.
 func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return

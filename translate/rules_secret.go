@@ -95,9 +95,9 @@ func secretsOf(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[secretUs
 	}
 }
 
-// runSecret returns the certificate and key of a Secret. It returns nil if the Secret does not exist, or has no
-// certificate and key that can be read; the store rejects TLS Secrets with unreadable ones. Listeners that refer to
-// a removed Secret are computed again in the same memo.Engine.Flush.
+// runSecret returns the certificate and key of a Secret. It returns nil if the Secret does not exist, or if its
+// certificate or key cannot be read. The store already rejects a Secret of type kubernetes.io/tls whose certificate
+// or key cannot be read. Listeners that refer to a removed Secret are computed again in the same memo.Engine.Flush.
 func (r *secretRules) runSecret(c *memo.Ctx, key manifest.Key) *secretOut {
 	object, _ := r.in.secrets.Get(c, key)
 	secret, ok := manifest.As[*corev1.Secret](object)

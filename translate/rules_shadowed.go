@@ -58,12 +58,12 @@ type shadowIn struct {
 	host *memo.Rule[tableKey, *hostOut]
 }
 
-// shadowRules collect the matches that never serve, by route and over all virtual hosts. If the two matches of
-// a pair are in different namespaces, both routes have a problem.
+// shadowRules find pairs of equal matches in a virtual host, of which the later match never gets a request. A twin
+// is such a pair of rules. A shadow is the problem about it for one route (see twin.shadows).
 type shadowRules struct {
 	in       shadowIn
-	twins    *memo.Rule[tableKey, []twin]
-	shadowed *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]]
+	twins    *memo.Rule[tableKey, []twin]                                        // by virtual host
+	shadowed *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]] // by route, over all virtual hosts
 }
 
 func newShadowRules(e *memo.Engine, in shadowIn) *shadowRules {
@@ -90,10 +90,12 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems that are shown for two rules with the same match in a virtual host (table), at
-// most one for each namespace. If the routes of the two rules are in different namespaces, both routes have a
-// problem. The same holds for the two routes at which the ways from the root to the rules first differ
-// (route.Parting). If neither of these pairs has two namespaces, only the later rule's route has a problem.
+// shadows returns the problems that are shown for two rules with the same match in a virtual host (the parameter
+// table). It returns at most one problem for each namespace:
+//   - If the routes of the two rules are in different namespaces, both routes have a problem.
+//   - The ways from the root route to the two rules first differ at two routes (route.Parting). If these two routes
+//     are in different namespaces, both of them have a problem.
+//   - If neither is the case, only the route of the later rule has a problem.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {

@@ -150,21 +150,20 @@ func onLoopback(endpoints []ir.Endpoint) bool {
 	})
 }
 
-// insecureUse is a port without TLS on which users sign in for a route. By says what needs the sign-in: "route"
-// for a root, or the name of a node below it (see flatKey).
+// insecureUse is a port without TLS on which users sign in for a route.
 type insecureUse struct {
 	portKey
 	Route manifest.Key
-	By    string
+	By    string // what needs the sign-in: "route" for Route itself, or the name of a node below it (see flatKey)
 }
 
 func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields the given insecureUse (use) if users sign in (signIns is not empty) in a virtual host
-// without TLS (table). It yields nothing for a port that is already in seen. It adds the port of a yielded
-// insecureUse to seen.
+// eachInsecure yields the parameter use if users sign in at a virtual host without TLS. The parameter table is the
+// virtual host. The parameter signIns has the GatewayExtensions with which users sign in there. The parameter seen
+// has the ports that were already yielded: eachInsecure yields each port once, and adds it to seen.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return
@@ -230,10 +229,10 @@ func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	}
 }
 
-// cookieSecret derives, from another secret (from), the secret that signs and encrypts the cookies of an
-// extension. The result is the same after a restart and on each replica, and differs between extensions.
-func cookieSecret(extension manifest.Key, from ir.Hidden) ir.Hidden {
-	key, err := hkdf.Key(sha256.New, []byte(from), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)
+// cookieSecret returns the secret that signs and encrypts the cookies of an extension. It is derived from the
+// parameter secret, so that it is the same after a restart and on each replica. It differs between extensions.
+func cookieSecret(extension manifest.Key, secret ir.Hidden) ir.Hidden {
+	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "gatefold oauth2 cookies of "+extension.Namespace+"/"+extension.Name, sha256.Size)
 	if err != nil {
 		panic("translate: no key of 32 bytes: " + err.Error())
 	}

@@ -114,7 +114,8 @@ func (f *flatOut) below() below {
 	return out
 }
 
-// addBelow is the step of the memo.Fold below. It adds new members to the sum and subtracts removed ones.
+// addBelow is the function by which the memo.Fold below updates its value, the parameter sum. It adds the new
+// members to the sum, and subtracts the removed ones.
 func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	for _, m := range members {
 		sum.Rules += m.New.Rules - m.Old.Rules
@@ -202,8 +203,9 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the step of the memo.Fold carried, which adds up what one policy adds to the virtual hosts
-// of all listeners. It returns the sum after the changes of some listeners (members).
+// addHostShares is the function by which the memo.Fold carried updates its value after shares changed. The value
+// (sum) is what one policy adds to the virtual hosts of all listeners. The parameter members has the changed shares
+// of single listeners. addHostShares returns the new sum.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -216,8 +218,8 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	return sum
 }
 
-// addTotal is the step of the memo.Folds total and width. It adds new shares to a spreadTotal, removes old
-// ones, and updates Extra.
+// addTotal is the function by which the memo.Folds total and width update their spreadTotal after shares changed.
+// It adds the new shares, removes the old ones, and adjusts the sum Extra.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
 		t.Shares = memo.NewOrdered(compareShares)
@@ -255,10 +257,12 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 }
 
 // where returns at which listeners a route attaches. If the route does not have too many copies (see copies),
-// the result attach is the value of in.admitted, and closed is nil. Otherwise each parentRef that accepted the
-// route now rejects the route, and closed has one rule, which answers 500 in the virtual hosts of the route. If
-// even that rule exceeds the limit, and for a TCPRoute, TLSRoute or UDPRoute, closed is nil and attach has no
-// places.
+// attach is the value of in.admitted, and closed is nil. If it has too many, it is closed:
+//   - In attach, each parentRef that accepted the route now rejects it.
+//   - closed has one rule, which answers 500 in the virtual hosts of the route.
+//
+// If even this one rule exceeds the limit, closed is nil, and attach has no places. The same is true for a
+// TCPRoute, TLSRoute or UDPRoute.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

@@ -132,9 +132,10 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// backendsAt returns the keys of the clusters that the route uses at one place (at) of a Gateway. The parameter
-// gateway is "namespace/name". The clusters can present the Gateway's client certificate, or be for TLS that Envoy
-// passes through (Raw). renameClusters sets the names of the same clusters in the listener.
+// backendsAt returns the keys of the clusters that the route uses at one place of a Gateway (the parameter at).
+// The parameter gateway is "namespace/name". If Envoy passes TLS through at this place (at.Raw), the clusters have
+// no TLS of Envoy. Otherwise they can present the Gateway's client certificate. The function renameClusters writes
+// the names of these clusters into the listener.
 func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

@@ -68,8 +68,8 @@ func (r *tableRules) report(all *problemFold) {
 	problemsFrom(all, "host", r.host, (*hostOut).problems)
 }
 
-// markHosts yields a member without a rule for each domain of a Gateway's listeners (see the constant mark). By
-// that member, the virtual host of the domain exists even without routes.
+// markHosts yields a mark for each domain of a Gateway's listeners. A mark is a member that has no rule (see the
+// constant mark). Because of the mark, the domain has a virtual host even if no route has it.
 func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey, string], *entry)) {
 	if g == nil {
 		return
@@ -79,9 +79,9 @@ func markHosts(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[tableKey
 	}
 }
 
-// runHost returns a virtual host with its rules. If no listener has the domain, and no route requests the
-// domain by a hostname, it returns nil. The only rules for the domain are then those of delegated routes (see
-// the guests of tablesOf), and requests for the domain go to a wildcard host.
+// runHost returns a virtual host with its rules. It returns nil if no listener has the domain, and no route
+// requests the domain as a hostname. Delegated routes alone do not make a virtual host (see the result guests of
+// tablesOf): requests for the domain then go to a wildcard host.
 func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	if of, _ := r.in.claimed.Get(c, key); of.Count == 0 {
 		return nil
@@ -104,9 +104,9 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	return out
 }
 
-// rejectionOf returns why Envoys rejected a virtual host, regardless of its routes. The parameter extras has
-// the fields that the virtual host sets. If the Quarantine has no rejection of exactly this encoding, the
-// result is nil.
+// rejectionOf returns why Envoys rejected a virtual host, regardless of its routes. The parameter extras has the
+// fields that the virtual host sets. rejectionOf encodes the virtual host without routes, as it would be sent now.
+// The result is nil if the Quarantine has no rejection with the hash of that encoding.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
 	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)

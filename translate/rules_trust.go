@@ -85,9 +85,10 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 	return r
 }
 
-// runTrust returns the bundle of CA certificates with an xDS name: the CA certificates of all objects in that
-// name, or those of the system (listen.SystemTrust). Objects that cannot be read are skipped; if none can be
-// read, the result is nil. Objects that refer to the name are computed again in the same memo.Engine.Flush.
+// runTrust returns the bundle of CA certificates with the given xDS name. The bundle has the CA certificates of all
+// objects that the name lists (listen.TrustedBy), or those of the system for the name listen.SystemTrust. Objects
+// that cannot be read are skipped. If none can be read, the result is nil. Listeners and clusters that refer to the
+// name are computed again in the same memo.Engine.Flush, so that they do not refer to a missing bundle.
 func (r *trustRules) runTrust(c *memo.Ctx, name string) *trustOut {
 	if name == listen.SystemTrust {
 		return &trustOut{Resource: xds.SystemTrust(name, r.in.SystemCA)}

@@ -83,9 +83,10 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	return out
 }
 
-// overPoint returns an exceeded budget that stops a delegating rule (point): the first one for a namespace from
-// which the rule selects routes. If there is none, the result is nil. The parameter over is the result of
-// overBudget for the node (key) that has the rule.
+// overPoint returns an exceeded budget because of which a delegating rule (the parameter point) may not select some
+// routes. It tries the namespaces from which the rule selects routes, and returns the first exceeded budget. If there
+// is none, it returns nil. The parameter key is the node that has the rule, and the parameter over is the result of
+// overBudget for this node.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil

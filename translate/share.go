@@ -78,10 +78,9 @@ func compareShares(a, b share) int {
 	return cmp.Or(cmp.Compare(a.extra(), b.extra()), compareShareKeys(a.Key, b.Key))
 }
 
-// spreadTotal has the shares of all routes and policies whose cost exceeds what is free. Extra is the sum of
-// their extra costs (see copies.extra).
+// spreadTotal has the shares that count toward a limit such as Options.MaxCopies: those whose Cost is above Free.
 type spreadTotal struct {
-	Extra  int
+	Extra  int                 // the sum of copies.extra of all Shares
 	Shares memo.Ordered[share] // in the order of compareShares
 }
 
@@ -94,26 +93,26 @@ type closedKey struct {
 	Property route.Property
 }
 
-// partOf divides an amount (most) fairly between receivers, and returns the limit for each of them. The
-// parameter asked has what each receiver needs; the sum must be more than the amount. What a receiver does not
-// need of its limit goes to the others. partOf sorts asked in place.
-func partOf(most int, asked []int) int {
-	slices.Sort(asked)
-	for i, n := range asked {
-		if part := most / (len(asked) - i); n > part {
+// partOf divides the parameter amount fairly between receivers, and returns the largest part that one receiver may
+// get. The parameter needs has what each receiver needs. The sum of needs must be larger than amount. What a receiver
+// does not need of its part goes to the others. partOf sorts needs in place.
+func partOf(amount int, needs []int) int {
+	slices.Sort(needs)
+	for i, n := range needs {
+		if part := amount / (len(needs) - i); n > part {
 			return part
 		}
-		most -= n
+		amount -= n
 	}
-	return most
+	return amount
 }
 
 // overloads are the routes and policies whose copies cost too much (see copies). Cut has the reason for each of
 // these routes and policies.
 type overloads struct {
 	Cut map[shareKey]overload
-	// Closed identifies the delegating matches (route.Point) that select one of the routes in Cut below the root
-	// of that route.
+	// Closed is for the shares in Cut that have a Child. It identifies the delegating matches (route.Point) below the
+	// share's Root that select the share's Child.
 	Closed map[closedKey]bool
 }
 
@@ -184,20 +183,20 @@ func (o overload) problem(key shareKey) manifest.Problem {
 	return out
 }
 
-// cut returns the routes and policies that must not have their copies (see copies), because the sum of all
-// extra costs exceeds the limit (most). Each namespace gets an equal part of the limit (see partOf). Within the
-// part of a namespace, the routes and policies with the lowest extra cost keep their copies. If the sum does
-// not exceed the limit, the result is empty.
-func (t spreadTotal) cut(most int) map[shareKey]overload {
+// cut returns the routes and policies whose copies must be left out, because the sum of all extra costs exceeds the
+// limit (see copies). Each namespace gets an equal part of the limit (see partOf). Within the part of a namespace,
+// the routes and policies with the lowest extra cost keep their copies. If the sum does not exceed the limit, the
+// result is empty.
+func (t spreadTotal) cut(limit int) map[shareKey]overload {
 	out := map[shareKey]overload{}
-	if t.Extra <= most {
+	if t.Extra <= limit {
 		return out
 	}
 	asked, left, closing := map[string]int{}, map[string]int{}, map[string]int{}
 	for s := range t.Shares.All() {
 		asked[s.Owner] += s.extra()
 	}
-	part := partOf(most, slices.Collect(maps.Values(asked)))
+	part := partOf(limit, slices.Collect(maps.Values(asked)))
 	for s := range t.Shares.All() {
 		if _, begun := left[s.Owner]; !begun {
 			left[s.Owner], closing[s.Owner] = part, part

@@ -46,18 +46,20 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is an identity provider that a node needs at one delegating match (route.Point) of its parent.
-// Point is the name of that match, "" for a root.
+// signInKey is an identity provider that a node of a delegation tree (see flatKey) needs. A child needs a provider at
+// one match by which its parent delegates to it.
 type signInKey struct {
-	Point     string
-	Extension manifest.Key
+	Point     string       // the name of the parent's match (route.Point.Name); "" for a root
+	Extension manifest.Key // the GatewayExtension of the provider
 }
 
-// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs: two for each identity
-// provider, and for a child two at each delegating match of the parent. The parameter links has these matches;
-// the new rules match only requests that the parent delegates by one of them. The parameter above is a function
-// that returns the provider that the policies above a rule set. For that provider nothing is added, because the
-// parent has the two rules already. If the parent does not delegate the two paths, a problem is added instead.
+// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. A root gets two rules for
+// each identity provider. A child gets two rules for each provider and each delegating match of its parent. The
+// parameter links has these matches. The rules of a child match only requests that the parent delegates by the match.
+//
+// The parameter above is a function that returns the provider of a rule's parent. If a child has the same provider as
+// its parent, it gets no rules for it, because the parent already has the two rules. If a parent does not delegate
+// the path for callback or logout, addSignInRules adds a problem to out instead of the two rules.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)

@@ -32,8 +32,9 @@ type translator struct {
 	undo     []former
 }
 
-// newTranslator returns a translator as the interface rules, which hides the generic types of the translator. The
-// function New cannot do this conversion, because New is inlined in other packages.
+// newTranslator returns a new translator. The type of the result is the interface named rules, which hides the
+// generic types in the fields of the translator. The function New cannot do this conversion, because New is inlined
+// in other packages.
 func newTranslator(options Options) rules {
 	options = options.withDefaults()
 	engine := memo.New()
@@ -72,7 +73,8 @@ func (t *translator) Apply(change store.Change) Result {
 	}
 }
 
-// delta returns the resources that changed since the last call, and empties their sinks.
+// delta returns the resources that changed since the last call. It empties the sinks of resources (t.listener and so
+// on), which collect these changes.
 func (t *translator) delta() []xds.Update {
 	var out []xds.Update
 	for key, change := range t.listener.Drain() {
@@ -104,9 +106,9 @@ func (t *translator) delta() []xds.Update {
 	return out
 }
 
-// optional returns a pointer to a resource (r). If the parameter has is false, it returns nil.
-func optional(r xds.Resource, has bool) *xds.Resource {
-	if !has {
+// optional returns a pointer to the resource r if it exists, and nil otherwise.
+func optional(r xds.Resource, exists bool) *xds.Resource {
+	if !exists {
 		return nil
 	}
 	return &r
@@ -129,10 +131,10 @@ func appendUpdate(out []xds.Update, gateway string, old, changed *xds.Resource) 
 	return out
 }
 
-// statuses returns the statuses that changed since the last call, and empties their sinks. For an object that
-// no longer has a status, the Update has a nil Status, for example for a Gateway that another controller now
-// serves. A status that changed and changed back is omitted. If an object becomes valid or invalid, its status
-// moves from one sink to another, and the result has only the new status.
+// statuses returns the statuses that changed since the last call. It empties the sinks in t.status, which collect
+// these changes. For an object that no longer has a status, for example a Gateway that another controller now
+// serves, the Update has a nil Status. A status that changed and changed back is omitted. If an object becomes
+// valid or invalid, its status moves from one sink to another, and the result has only the new status.
 func (t *translator) statuses() []status.Update {
 	changed := map[manifest.Key]status.Update{}
 	for _, sink := range t.status {
@@ -152,8 +154,8 @@ func (t *translator) statuses() []status.Update {
 	return out
 }
 
-// infras returns the Infra of each Gateway whose Infra changed since the last call, and empties the sink. For a
-// Gateway that is no longer served, the update has a nil Infra.
+// infras returns the new Infra of each Gateway whose Infra changed since the last call. It empties the sink
+// t.infra. For a Gateway that is no longer served, the update has a nil Infra.
 func (t *translator) infras() []ir.InfraUpdate {
 	var out []ir.InfraUpdate
 	for key, change := range t.infra.Drain() {

@@ -47,9 +47,10 @@ func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
 // Change is unfinished, it returns the present object. If there was no object, it returns nil.
 func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
-// Quarantine replaces the rules, hosts and extensions that Envoys rejected (see the type Quarantine) by those in
-// set. The next Take or Apply uses them.
+// Quarantine replaces the Translator's Quarantine, which has what Envoys rejected, by the parameter set. The next
+// Take or Apply uses the new Quarantine.
 func (t *Translator) Quarantine(set Quarantine) { t.rules.Quarantine(set) }
 
-// Discover replaces the known answers of issuers by those in set. The next Take or Apply uses them.
+// Discover replaces the Translator's Discoveries, which have the answers of OpenID issuers, by the parameter set. The
+// next Take or Apply uses the new Discoveries.
 func (t *Translator) Discover(set Discoveries) { t.rules.Discover(set) }

@@ -103,8 +103,8 @@ type rivalKey struct {
 
 // count counts a twin, a pair of rules with the same match, and reports whether the pair is shown to users. For
 // routes of two namespaces (see rivals), the result is false if one rule is below the other, or if both routes
-// already have maxRivals twins. Within one namespace, the result is false if one rule is a guard
-// (ir.Rule.Guard), if both rules come from one match under two chains of parents, or above maxTwins twins.
+// already have maxRivals twins. Within one namespace, the result is false if one rule is a guard (ir.Rule.Guard),
+// if both rules come from one match under two chains of parents, or if maxTwins twins are already shown.
 func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {
@@ -124,8 +124,9 @@ func (told pairCounts) count(t twin) bool {
 }
 
 // rivals returns the two routes that compete for the requests of a twin. If the routes of the two rules are in
-// different namespaces, x and y are these routes. Otherwise x and y are the routes at which the ways from the
-// root to the rules first differ (route.Parting). If x and y are in one namespace, the result rivals is false.
+// different namespaces, x and y are these routes. Otherwise x and y are the first routes in which the delegation
+// chains of the two rules, from the root down, differ (route.Parting). The result rivals is true if x and y are in
+// different namespaces.
 func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	x, y = t.First.Rule.Source.Key, t.Later.Rule.Source.Key
 	if x.Namespace != y.Namespace {
@@ -135,8 +136,8 @@ func (t twin) rivals() (x, y manifest.Key, rivals bool) {
 	return a.Route, b.Route, a.Route.Namespace != b.Route.Namespace
 }
 
-// sameMatch reports whether both entries come from the same match of one route, which two chains of parents
-// lead to.
+// sameMatch reports whether both rules come from the same match of the same route. That happens if two chains of
+// parent routes lead to this route.
 func (t twin) sameMatch() bool {
 	return t.First.Rule.Source.Key == t.Later.Rule.Source.Key && matchField(t.First.Rule) == matchField(t.Later.Rule)
 }

@@ -37,11 +37,11 @@ type node struct {
 	links map[string]bool
 }
 
-// linked adds a name to n.links, or removes the name. The parameter "is" says which: it is true if the entry with
-// this name is a symbolic or hard link, and must be added.
-func (n *node) linked(name string, is bool) {
+// linked updates n.links for an entry of the directory. If isLink is true (the entry is a symbolic or hard link),
+// linked adds the entry's name. Otherwise it removes the name.
+func (n *node) linked(name string, isLink bool) {
 	switch {
-	case !is:
+	case !isLink:
 		delete(n.links, name)
 	case n.links == nil:
 		n.links = map[string]bool{name: true}

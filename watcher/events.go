@@ -36,8 +36,8 @@ type events struct {
 	watched map[string]identity     // the watched directories, by the path given to fsnotify
 	byID    map[identity]string     // the path of a watched directory; fsnotify supports only one path for each
 	live    map[string]bool         // in a full scan: the paths that fsnotify still watches
-	entered map[string]bool         // in a full scan: the paths that enter was called with
-	via     map[string]bool         // paths that can change where the root leads (place.via)
+	entered map[string]bool         // the directories for which the current full scan has called the method enter
+	via     map[string]bool         // the links that lead to the folder's root, and the root (place.via)
 	failed  bool                    // a directory has no events
 	foreign func(dir string) string // returns the kind of a file system that changes without events
 	mounts  map[uint64]mount        // the file systems of the folder, by device
@@ -47,7 +47,7 @@ type events struct {
 
 // mount is the state of a file system.
 type mount struct {
-	entered bool // in a full scan: enter was called with a directory on it
+	entered bool // the current full scan has called events.enter for a directory of this file system
 	silent  bool // changes may come without events
 }
 
@@ -87,15 +87,16 @@ func newEvents(opt Options, log zerolog.Logger) (*events, error) {
 // blind reports whether files may change without events.
 func (e *events) blind() bool { return e.fs == nil || e.failed }
 
-// limited records that a directory, or the whole folder, has no events, and logs a warning with err. The cause is
-// usually that the limit of watches or instances is reached.
+// limited is called if the system gives no events for the whole folder, or refuses to watch one of its directories.
+// It sets e.failed, so that scans find the changes there, and logs a warning with err. Usually the cause is the
+// system's limit of inotify instances or watches.
 func (e *events) limited(err error) {
 	e.failed = true
 	e.warn(e.log.Warn().Err(err),
 		"the system gives no events for a part of the folder: it is watched by scans, which is slower (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)")
 }
 
-// warn logs line with a message, the parameter text. It logs each message only once.
+// warn logs a warning, but each text only once. The parameter line is the log event, and text is its message.
 func (e *events) warn(line *zerolog.Event, text string) {
 	if e.warned[text] {
 		line.Discard().Send()
@@ -162,10 +163,11 @@ func (e *events) signal() {
 	}
 }
 
-// where names the directories to look at, and the names in each. A nil map of names means all names.
+// where has the directories in which something may have changed, each with the names of the changed entries. A nil
+// map of names means that all entries may have changed.
 type where map[identity]map[string]bool
 
-// add adds one name of the directory dir, unless w has all its names already.
+// add adds the name of a file in the directory dir. It does nothing if w already has all names of dir.
 func (w where) add(dir identity, name string) {
 	names, known := w[dir]
 	if known && names == nil {
@@ -247,9 +249,10 @@ func (e *events) updateFigures() {
 	e.stats.Directories.Store(int64(len(e.watched)))
 }
 
-// enter watches the directory id at the path dir. It adds no watch if the system gives no events, or if the
-// directory is already watched under another path. If the system refuses the watch, enter logs a warning, and
-// only scans find changes in the directory. It ignores a directory that has vanished.
+// enter watches a directory. The parameter dir is its path, and id is its identity. enter adds no watch if the
+// system gives no events, or if the directory is already watched under another path. If the system refuses the
+// watch, enter logs a warning, and only scans find changes in the directory. It ignores a directory that has
+// vanished.
 func (e *events) enter(dir string, id identity) {
 	if e.fs == nil {
 		return

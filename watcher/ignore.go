@@ -17,7 +17,7 @@ type IgnoreUse string
 const (
 	IgnoreNotRead   IgnoreUse = ""       // it is not read, like any other hidden file
 	IgnoreRead      IgnoreUse = "read"   // its patterns are used
-	IgnoreForbidden IgnoreUse = "refuse" // its author must not use it: if it exists, it becomes a Skip
+	IgnoreForbidden IgnoreUse = "refuse" // it is not used, and is reported as a Skip if it exists
 )
 
 // Ignore configures which files and directories of the folder are left out. They are not read,

@@ -35,7 +35,8 @@ type ignoring struct {
 	gone  time.Time // when the IgnoreFile was first missing
 }
 
-// newIgnoring returns an ignoring with the patterns of opt.Ignore.Globs. It does not read the IgnoreFile.
+// newIgnoring returns the initial state (the type ignoring) for the options opt. It has the patterns of
+// opt.Ignore.Globs. newIgnoring does not read the IgnoreFile.
 func newIgnoring(opt Options) *ignoring {
 	i := &ignoring{use: opt.Ignore.File, globs: opt.Ignore.Globs, quiet: opt.Quiet, longest: opt.MaxOpen}
 	if rules, err := parseIgnore(i.globs); err == nil { // CheckIgnore has reported the error
@@ -47,9 +48,9 @@ func newIgnoring(opt Options) *ignoring {
 // waits reports whether the IgnoreFile is being changed, so that its earlier patterns are still used.
 func (i *ignoring) waits() bool { return !i.since.IsZero() }
 
-// moved reports whether the IgnoreFile may have changed since refresh last read it, so that a full scan is
-// needed. It returns false with IgnoreNotRead. It also returns false while waits returns true, because full scans
-// follow anyway.
+// moved reports whether the IgnoreFile may have changed since refresh last read it, so that a full scan is needed.
+// If i.use is IgnoreNotRead, moved returns false. It also returns false while a program is changing the file (see
+// waits), because full scans follow anyway.
 func (i *ignoring) moved(root *os.Root) bool {
 	if i.use == IgnoreNotRead || i.waits() {
 		return false

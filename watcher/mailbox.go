@@ -9,8 +9,9 @@ type mailbox chan parcel
 type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
-	// replaced is true if another Tree was put before this one and not delivered. The receiver may have stopped its
-	// work for that Tree (Options.Arrived), so it gets this one even if nothing changed.
+	// replaced is true if this Tree took the place of a Tree that was not delivered yet. The receiver gets this Tree
+	// even if nothing changed since the last delivered Tree: it may already have stopped its work for the Tree that
+	// was replaced (Options.Arrived).
 	replaced bool
 }
 

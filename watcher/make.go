@@ -24,8 +24,8 @@ type madeOf struct {
 }
 
 // note records the changes that a scan found since the last Tree. It sets m.whole, so that the next Tree is
-// made from all entries, if one of the changes is not that of a single file: if it is of kind flipped, or is
-// that of a directory or of the root. It also sets m.whole if refused is true: if a directory could not be
+// made from all entries, if a change concerns more than a single file: a directory or the root changed, or the
+// change is of kind flipped. It also sets m.whole if the parameter refused is true: a directory could not be
 // listed, or can be listed again.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
@@ -53,11 +53,11 @@ type loading struct {
 }
 
 // tree makes a Tree from the entries that the last scan found, and reads the files that changed. The parameter
-// as says which files keep the content that they have in the last Tree. moving has the files that changed while
-// they were read. For such a file the Tree has the last content, if there is any.
-func (r *reader) tree(root *os.Root, as loading) (t Tree, moving []string) {
-	l := &loader{limits: r.limits, root: root, hold: as.hold, waits: as.waits}
-	if as.keep {
+// mode says which files keep the content that they have in the last Tree. The result moving has the files that
+// changed while they were read. For such a file the Tree has the last content, if there is any.
+func (r *reader) tree(root *os.Root, mode loading) (t Tree, moving []string) {
+	l := &loader{limits: r.limits, root: root, hold: mode.hold, waits: mode.waits}
+	if mode.keep {
 		l.kept = r.kept
 	}
 	patched := !r.last.whole && l.patch(r.top, &r.last)

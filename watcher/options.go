@@ -16,8 +16,8 @@ type Limits struct {
 	Files int
 	// Dirs is the largest number of directories that are listed.
 	Dirs int
-	// Links limits what links lead to a second time: the number of directories and of names in them. A directory
-	// that is reached without a link, or by the first link, does not count.
+	// Links limits how much is read a second time because links lead to directories that are also read elsewhere. It
+	// is the largest number of such directories and of the names in them, counted together.
 	Links int
 	// Depth is the deepest nesting of directories that are listed.
 	Depth int

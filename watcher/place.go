@@ -31,8 +31,9 @@ type place struct {
 // same reports whether the places p and q are the same directory (device and inode) with the same path.
 func (p place) same(q place) bool { return p.path == q.path && p.id == q.id }
 
-// openRoot follows the links in the path name and opens the directory to which they lead. If it returns an error,
-// only the field via of the place is complete, so that the caller can watch the paths in via.
+// openRoot follows the links in a path and opens the directory to which they lead. The parameter name is the path.
+// If openRoot returns an error, only the field via of the place is complete, so that the caller can watch the
+// paths in via.
 func openRoot(name string) (*os.Root, place, error) {
 	at, err := resolve(name)
 	if err != nil {
@@ -54,8 +55,8 @@ func openRoot(name string) (*os.Root, place, error) {
 	return root, at, nil
 }
 
-// resolve follows the links in the path name one by one. It returns the place of the directory, without the id. If
-// it returns an error, the field via of the place has the paths up to the failure.
+// resolve follows the links in a path one by one. The parameter name is the path. resolve returns the place of the
+// directory, without the id. If it returns an error, the field via of the place has the paths up to the failure.
 func resolve(name string) (place, error) {
 	at := place{path: "/"}
 	abs, err := filepath.Abs(name)

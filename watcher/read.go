@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// readTries is how often Read reads the folder, at most, if it changes during the reading.
+// readTries limits the attempts of Read. Read tries again if the folder changed during the reading.
 const readTries = 10
 
 // errStale means that the folder changed while it was read.
@@ -65,19 +65,19 @@ func readOnce(opt Options) (Tree, error) {
 type reader struct {
 	name   string
 	limits Limits
-	takes  func(name string) bool
+	takes  func(name string) bool // Options.Takes
 	ignore *ignoring
 	at     place
 	top    *node // nil while the root is missing
 	// failed are the files that could not be read. The cause may end without a change of the file, so every full
 	// look tries them again.
 	failed []string
-	// open are the files whose last content is in the last Tree, because a program has them open for writing.
-	// unfinished are files that a program has open for writing, but that were read.
+	// Both lists are of the last Tree, and have files that a program had open for writing. The Tree has the previous
+	// content of the files in open. The files in unfinished were read nevertheless.
 	open, unfinished []string
 	// kept is the content of files that vanished since the last complete Tree. They may come back.
 	kept map[string]*loaded
-	// enter is scan.enter.
+	// enter becomes the field enter of each scan. It is called with each new directory.
 	enter func(dir string, id identity)
 	// known counts the directories and names below top, for the limits.
 	known scanned

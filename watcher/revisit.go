@@ -144,14 +144,14 @@ func (n *node) named(path string) (named []*entry) {
 	return named
 }
 
-// replace removes the entries in the slice before from n, and inserts those in the slice entries.
-func (n *node) replace(before, entries []*entry) {
-	if len(before) == 1 && len(entries) == 1 && before[0].path == entries[0].path {
+// replace removes the entries in the slice old from n, and inserts those in the slice entries.
+func (n *node) replace(old, entries []*entry) {
+	if len(old) == 1 && len(entries) == 1 && old[0].path == entries[0].path {
 		i, _ := n.index(entries[0].path)
 		n.entries[i] = entries[0]
 		return
 	}
-	for _, e := range before {
+	for _, e := range old {
 		i, _ := n.index(e.path)
 		n.entries = slices.Delete(n.entries, i, i+1)
 	}

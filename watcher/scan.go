@@ -127,9 +127,9 @@ func rootName(dir string) string {
 	return strings.TrimSuffix(dir, "/")
 }
 
-// read returns the entries of the directory f, sorted by path. dir is its path, and subdirectories are not
-// read. It records in n which names are links. It returns errTooMany if the directory has more entries than the
-// limits allow.
+// read returns the entries of the directory f, sorted by path. It does not read subdirectories. The parameter dir is
+// the path of f. read also records in the node n which of the names are links. It returns errTooMany if the
+// directory has more entries than the limits allow.
 func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 	var found []entry
 	for {
@@ -192,9 +192,9 @@ func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	return out
 }
 
-// compare records how the file e changed. The parameter was is the known entry of the file, or nil if the name
-// is new. e.have becomes the content that was read last. For a new name that is the content of a file that
-// recently vanished from the same path, if there was one.
+// compare records how the file e changed. The parameter was is the known entry of the file, or nil if the name is
+// new. compare also sets e.have to the content of the file that was read last. If the name is new, but a file with
+// the same path vanished recently, e.have becomes the content of that file.
 func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]

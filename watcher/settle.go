@@ -222,9 +222,10 @@ func (s *settle) unfinished(now time.Time, path string) bool {
 		now.Before(p.last.Add(s.opt.Quiet)) && now.Before(p.first.Add(s.opt.MaxRemove))
 }
 
-// quietTime returns the debounce. It is Options.MaxAdd while refilling is true. Otherwise it is
-// Options.RenameQuiet if only one path changed, and that path was replaced or flipped. In all other cases it is
-// Options.Quiet.
+// quietTime returns the debounce: how long no path may change before the pending changes are loaded. It is
+// Options.MaxAdd while a folder that lost all its files is filled again (s.refilling). It is Options.RenameQuiet if
+// the only pending change is that a file was replaced by a rename, or that a link to a directory was replaced
+// (kinds replaced and flipped). In all other cases it is Options.Quiet.
 func (s *settle) quietTime() time.Duration {
 	if s.refilling {
 		return s.opt.MaxAdd
@@ -247,8 +248,9 @@ func (s *settle) given(files int) {
 	s.filled = s.filled || files > 0
 }
 
-// done removes the pending changes that are in the new Tree, which was made at the time now with the verdict v.
-// It also ends the effect of force.
+// done is called after a new Tree was made. It removes the pending changes that the Tree has. The parameter v is
+// the verdict by which the Tree was made, and now is the time when it was made. done also ends the effect of the
+// method force.
 func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
 	if v == quiet {

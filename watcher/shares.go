@@ -81,8 +81,9 @@ func (s *shares[T]) charge(up []*share[T], cost int64) {
 	settleShares(up)
 }
 
-// settleShares restores the order of the queues after items or costs of directories changed. The parameter up
-// has these directories: a path from the root on, as pop returns it.
+// settleShares restores the order of the heaps (share.queue) after items were added or removed, or after a cost was
+// charged. The parameter up has the directories that changed. They form a path that begins at the root, as pop
+// returns it.
 func settleShares[T any](up []*share[T]) {
 	for i, at := range slices.Backward(up) {
 		switch {

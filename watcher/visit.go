@@ -19,13 +19,15 @@ const rootNames = 4
 
 // visit is a directory that a scan must list, with what the scan knows about it.
 type visit struct {
-	dir    string // the path, which ends in "/"; "" is the root
-	e, was *entry // the entry now, and as it was known; nil if there is none
-	old    *node  // the known contents; nil if they are not known
-	up     []identity
+	dir string // the path, which ends in "/"; "" is the root
+	e   *entry // the entry of the directory now
+	was *entry // the entry of the last scan; nil if the directory is new
+	old *node  // the contents of the last scan; nil if they are not known
+	up  []identity
 	// links are the links on the path to the directory, as scan.plainPath returns them.
 	links []string
-	// counted is true if count must not queue the directory again because of its many names.
+	// counted is true if the directory has been queued a second time because it has many names (see errLater). The
+	// method count does not queue it again.
 	counted bool
 }
 
@@ -86,9 +88,9 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait queues the directory v with its expected cost. A path with links goes into the queue s.last, under the
-// paths of its links. So its cost is charged first to the directory that contains the first link, and then to
-// each link.
+// wait queues the directory v with its expected cost. If the path of v has no links, v goes into the queue s.first
+// under this path. Otherwise v goes into the queue s.last under the joined paths of its links (visit.links). So its
+// cost counts first for the directory that contains the first link, and then for the links.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -187,10 +189,10 @@ func (s *scan) mostNames(dir string) int {
 	return s.limits.Files + s.limits.Dirs
 }
 
-// count adds the directory n and its names to the counters, and checks the limits. The parameter names is the
-// number of its names; those of the root are not counted, because the root is always listed. count returns
-// errTooMany or errLinks if a limit is exceeded. It returns errLater if it put v into the queue again, because
-// n has so many names that other directories come first.
+// count adds the directory n and its names to the counters, and checks the limits. The parameter names says how many
+// names are in the directory. The names in the root are not counted, because the root is always listed. count
+// returns errTooMany or errLinks if a limit is exceeded. It returns errLater if it put v into the queue again,
+// because n has so many names that other directories come first.
 func (s *scan) count(v *visit, n *node, names int) error {
 	s.ways[n.id].names = names
 	if v.old != nil && !s.deep { // it was counted when it was listed before
@@ -286,12 +288,15 @@ func (s *scan) leaveOut() {
 	s.left = nil
 }
 
-// othersFault is the group of the paths that are left out because of a link that belongs to another group.
+// othersFault is the name of a group of left-out directories, for leaveOut. The path of each of these directories has
+// several links, and a link after the first one is the reason why the directory is left out. That link belongs to
+// another group, which reports the problem.
 const othersFault = "/"
 
-// group returns the name of the group of v, for leaveOut. Without links, it is the directory that contains v.
-// With links, it stands for the directory that contains the first link. The parameter first has the first links
-// of all paths that are left out. If a later link of v is one of these links, the group is othersFault.
+// group returns the name of the group (see leaveOut) to which the left-out directory v belongs. If the path of v has
+// no links, the name is the path of the directory that contains v. Otherwise the name is "links of " and the path of
+// the directory that contains the first link of v. The parameter first has the first link of each left-out
+// directory. If a later link of v is one of these links, the name is othersFault.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))
@@ -322,8 +327,9 @@ func (s *scan) leaveOutGroup(left []excess, tell bool) {
 	}
 }
 
-// leftOutWords returns the reason and the message for the directories of a group. The message is about the first
-// directory, and has the number of the other directories or, for links, of all paths that are left out.
+// leftOutWords returns the reason and the message for the directories of a group. The message names the first
+// directory, and says how many others the group has. If links lead to the same directories too often, the message
+// says instead how many paths the group has.
 func (s *scan) leftOutWords(left []excess) (why SkipReason, detail string) {
 	others := ""
 	if len(left) > 1 {

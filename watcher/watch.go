@@ -78,7 +78,7 @@ type watch struct {
 	nextScan  time.Time     // when everything is compared even without an event
 	nextLog   time.Time     // when a missing root is logged again
 	busy      time.Duration // time for listing and reading since the last Tree
-	lookAgain time.Time     // hints wait until then, so that many events do not use all CPU time
+	lookAgain time.Time     // events start no pass before this time, so that many events do not use all CPU time
 
 	unannounced []change          // found by a timed scan, without an event so far
 	asked       []chan<- struct{} // requests of Options.Rescan that wait for a Tree

@@ -6,7 +6,8 @@ import "time"
 // event when such a file is closed.
 const writersPoll = 50 * time.Millisecond
 
-// writers are the files whose last content is used because programs have them open for writing.
+// writers are the files whose last content is used because programs have them open for writing. The map since has
+// the path of each file, and the time at which the file was first found open.
 type writers struct {
 	longest time.Duration // Options.MaxOpen
 	since   map[string]time.Time

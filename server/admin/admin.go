@@ -135,8 +135,9 @@ func NewServer(options Options, address net.Addr) *http.Server {
 	}
 }
 
-// NewHandler returns the handler of all admin pages. address is the address of the listener. It is used instead
-// of the local address of a connection, if that is not known, to decide which requests are allowed (guard).
+// NewHandler returns the handler of all admin pages. The function guard decides which requests are allowed, by the
+// local address at which a request arrived. The parameter address is the address of the listener: guard uses it if
+// the local address is not known.
 func NewHandler(options Options, address net.Addr) http.Handler {
 	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()

@@ -25,20 +25,24 @@ type EnvoyList struct {
 	Fleets []Fleet `json:"fleets,omitempty"`
 }
 
-// Fleet is the state of a fleet that has canaries: of the Envoys of one Gateway, or of the Envoys that serve
+// Fleet is the state of a fleet that has canaries. A fleet is the Envoys of one Gateway, or the Envoys that serve
 // all Gateways.
 type Fleet struct {
-	// Gateway is "namespace/name", or "" for Envoys of all Gateways.
+	// Gateway is "namespace/name", or "" for the Envoys that serve all Gateways.
 	Gateway string `json:"gateway,omitempty"`
-	// State is "delivered" if all Envoys have or get the newest revision. It is "judging" while canaries have not
-	// answered. It is "soaking" while canaries serve a revision that they accepted, before the others get it. It
-	// is "frozen" if the others do not get it, because canaries did not accept it.
+	// State says which Envoys get the newest revision:
+	//
+	//   - "delivered": all Envoys have it or get it.
+	//   - "judging": the canaries have not answered yet, or no canary is connected.
+	//   - "soaking": the canaries accepted it and serve it for a while, before the other Envoys get it.
+	//   - "frozen": the other Envoys do not get it, for the reason in Problem.
 	State string `json:"state"`
 	// Revision is the revision of the Envoys that are not canaries; 0 if it is not known. Newest is the revision
 	// of the canaries.
 	Revision uint64 `json:"revision"`
 	Newest   uint64 `json:"newest"`
-	// Since is when the oldest change that only canaries have was published.
+	// Since is the time from which the canaries have had to answer: when the oldest change that only the canaries
+	// have was published, or the last promotion if that was later.
 	Since time.Time `json:"since,omitzero"`
 	// Canaries are the names of the connected canaries. Envoys counts all connected Envoys of the fleet.
 	Canaries []string `json:"canaries,omitempty"`

@@ -10,11 +10,13 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns what the condition Programmed of the object o says. If listener is not "", it is the condition of
-// that listener of o. The result is v, except if an address of the object or listener cannot be bound. Then the
-// status is False. The reason is AddressNotUsable for a Gateway, and PortUnavailable for a ListenerSet or a
-// listener. The message for a listener has Envoy's error and what to do; the message for an object names its
-// listeners that cannot be bound.
+// of returns the content of the condition Programmed: of the listener of o with the name in the parameter listener,
+// or of the object o itself if listener is "". If all addresses of the listener or object can be bound, the content
+// is the verdict v.
+//
+// Otherwise the status is False. The reason is AddressNotUsable for a Gateway, and PortUnavailable for a
+// ListenerSet or a listener. The message for a listener has Envoy's error and what to do. The message for an object
+// names its listeners that cannot be bound.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {

@@ -29,9 +29,9 @@ type Verdict struct {
 	Status  metav1.ConditionStatus
 	Reason  string
 	Message string
-	// Unbound has the Envoy listeners whose address could not be bound, with Envoy's error. They do not affect
-	// Status and Reason. They affect Message only if Reason is Invalid: then Unbound is nil, and Message may have
-	// their errors.
+	// Unbound has the Envoy listeners whose address could not be bound, each with Envoy's error. These listeners
+	// do not affect Status and Reason. If Reason is Invalid, Unbound is nil, and the errors may be in Message
+	// instead. Otherwise Message does not mention these listeners.
 	Unbound map[string]string
 }
 
@@ -130,9 +130,10 @@ func (b *Board) Knows(gateway string) bool {
 	return b.objects[ir.GatewayKey(gateway)] != nil
 }
 
-// PortOf returns the field of the user's object that has the port of an Envoy listener of a Gateway. If several
-// objects have a listener on that Envoy listener, the field is that of the first object by key. If no object has
-// one, the Field is zero.
+// PortOf returns the field in which the user sets the port of an Envoy listener. The parameter gateway is the
+// Gateway, and the parameter listener is the name of the Envoy listener. The field is in the Gateway or in one of its
+// ListenerSets. If several of these objects define the port, PortOf returns the field of the first object by key. If
+// none defines it, PortOf returns the zero Field.
 func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,8 +229,8 @@ func (b *Board) set(u status.Update, now time.Time) {
 
 // stamp is called after the status or verdict of an object changed. It sets the transition times of the object's
 // conditions, and reports the object to the feed. The parameter before is the state before the change, and now is
-// the current time. If the times equal those of the last call, both objects share one list, which saves memory
-// after a start.
+// the current time. If the transition times are equal to those of the object of the previous call, the two objects
+// share one list of times. This saves memory after a start.
 func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)
 	since := seen.stamps(before, now)

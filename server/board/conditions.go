@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 )
 
-// copyStatus returns a deep copy of a status, whose conditions may be changed. It panics if the type is
-// unknown.
+// copyStatus returns a deep copy of a status. The conditions of the copy may be changed. copyStatus panics if the
+// type of the status is unknown.
 func copyStatus(status any) any {
 	switch s := status.(type) {
 	case nil:

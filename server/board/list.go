@@ -18,8 +18,9 @@ type List[O any] struct {
 	Items           []O `json:"items"`
 }
 
-// Object is an object with its status, as the admin pages show it. It is immutable. S is the type of Status:
-// any for writing, and a type with the fields of all kinds for reading.
+// Object is an object with its status, as the admin pages show it. It is immutable. S is the type of the field
+// Status. The code that writes the pages uses the type any. The code that reads the pages uses a struct type that
+// has the status fields of all kinds.
 type Object[S any] struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        ObjectMeta `json:"metadata"`
@@ -38,8 +39,8 @@ type ObjectMeta struct {
 	Generation int64  `json:"generation,omitempty"`
 }
 
-// at returns the Object that users see, made from s: all that the board knows of the object. The parameter key is
-// the object's key.
+// at returns the Object that users see. It is made from the parameter key, which is the object's key, and from what
+// the board knows of the object (the receiver s).
 func (s sight) at(key manifest.Key) Object[any] {
 	return Object[any]{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},

@@ -56,8 +56,9 @@ func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	return since
 }
 
-// show returns the status that users see: with the verdict on the Gateway and the transition times of conditions.
-// It returns nil if the object has no status. The caller may change the result.
+// show returns a copy of the object's status as users see it. The copy has the transition times of the conditions,
+// and conditions Programmed that follow the verdict on the Gateway (see joined). The result is nil if the object has
+// no status. The caller may change the result.
 func (s sight) show() any {
 	shown := s.joined()
 	i := 0

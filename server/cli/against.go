@@ -24,10 +24,10 @@ type target struct {
 	// scheme, and 0 means every port.
 	scheme string
 	port   uint32
-	// The field host is the host of the Envoy, and the field to is the port. If the field to is 0, the port is that
-	// of the line.
+	// host is the host name or IP address of the Envoy.
 	host string
-	to   uint32
+	// to is the port of the Envoy. 0 means that each line is sent to the port in its URL.
+	to uint32
 }
 
 // parseTarget parses a value of --against: HOST, HOST:PORT or a URL without a path. PORT= may stand in front of

@@ -68,10 +68,10 @@ func bootstrapCommand() *cobra.Command {
 	return cmd
 }
 
-// nameSecrets checks the TLS options and makes their paths absolute. It also chooses the paths of two files next
-// to the bootstrap file (the parameter path), each for an SDS Secret: Envoy reloads changed certificates only if
-// such a file names them. Without TLS it does nothing. It returns an error if a flag is missing, or if the
-// working directory is not known.
+// nameSecrets checks the TLS options and makes their paths absolute. The parameter path is the bootstrap file.
+// nameSecrets also chooses the paths of two SDS files next to it: one for the Secret with the certificate, and one
+// for the Secret with the CA. Envoy reloads changed certificates only if they are named in SDS files. Without TLS,
+// nameSecrets does nothing. It returns an error if a flag is missing, or if the working directory is not known.
 func nameSecrets(tls *envoy.TLS, path string) error {
 	if *tls == (envoy.TLS{}) {
 		return nil

@@ -45,16 +45,16 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 	return w.Flush()
 }
 
-// share returns in words how many endpoints are healthy, of the given total (the parameter all): "5 of 6", "1 of
-// 6, 4 not checked" or "6 not checked".
-func share(healthy, notChecked, all int) string {
+// share returns in words how many of the endpoints are healthy: "5 of 6", "1 of 6, 4 not checked" or "6 not
+// checked". The parameter total is the number of all endpoints.
+func share(healthy, notChecked, total int) string {
 	switch {
 	case notChecked == 0:
-		return fmt.Sprintf("%d of %d", healthy, all)
-	case notChecked == all:
-		return fmt.Sprintf("%d not checked", all)
+		return fmt.Sprintf("%d of %d", healthy, total)
+	case notChecked == total:
+		return fmt.Sprintf("%d not checked", total)
 	}
-	return fmt.Sprintf("%d of %d, %d not checked", healthy, all, notChecked)
+	return fmt.Sprintf("%d of %d, %d not checked", healthy, total, notChecked)
 }
 
 // backendName returns the object of a backend with its port, such as "Service shop/cart:80". If the port is 0,

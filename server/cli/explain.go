@@ -79,8 +79,8 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-// readArgs returns an error if the last argument does not look like a URL, or if the number of arguments is neither
-// the parameter least nor one more.
+// readArgs checks the arguments of a command. The last argument must look like a URL, and the number of arguments
+// must be least or least+1. Otherwise readArgs returns an error.
 func readArgs(cmd *cobra.Command, args []string, least int) error {
 	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
 	switch {

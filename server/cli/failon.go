@@ -49,8 +49,9 @@ func (f failOn) fails(r *explain.Report) bool {
 	})
 }
 
-// statusesOf returns the statuses that Envoy itself may answer to the request: that of the report, and those of
-// its backends, with 503 for a backend without endpoints. The statuses that backends return are not known.
+// statusesOf returns the HTTP statuses with which Envoy itself may answer the request: the Status of the report and
+// the Status of each of its backends. A backend without endpoints adds 503. The statuses that backends themselves
+// return are not known.
 func statusesOf(r *explain.Report) (all []uint32) {
 	if r.Status != 0 {
 		all = append(all, r.Status)

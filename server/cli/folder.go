@@ -28,8 +28,8 @@ type folderOptions struct {
 	exclude []string
 	// prefix is prepended to the displayed paths of files (pathPrefix).
 	prefix string
-	// The field like has the settings of a running gatefold. If like is not nil, it replaces the field routes. If
-	// overGuard is true, the endpoint limits are still those of this command's flags.
+	// The field like has the settings of a running gatefold. If like is not nil, it replaces the field routes. But if
+	// overGuard is true, this command's flags for endpoint limits (guard) still apply.
 	like      *translate.Surroundings
 	overGuard bool
 }
@@ -78,10 +78,10 @@ func (o *folderOptions) check() error {
 	return nil
 }
 
-// folder checks the flags and returns how the folder dir is read and translated. The error names an invalid
-// flag. folder also sets the endpoint limits in o.routes and, if o.overGuard is true, in o.like. Under path
-// policies, .gatefoldignore is read only if it is in --cluster-paths: otherwise, a team could exclude the files
-// of other teams.
+// folder checks the flags, and returns the settings with which engine reads and translates the folder dir. It
+// returns an error if a flag is invalid. It also stores the endpoint limits (Guard) in o.routes. If o.overGuard is
+// true, it stores them in o.like, too. If --cluster-paths is set and does not include .gatefoldignore, this file is
+// not used: it would let a team exclude the files of other teams.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

@@ -24,12 +24,12 @@ import (
 
 // hostOptions are the flags of host mode: gatefold runs an Envoy for each Gateway on this machine.
 type hostOptions struct {
-	on     bool
-	path   string
-	folder string
-	drain  time.Duration
-	most   int
-	keep   bool
+	on     bool          // --envoy
+	path   string        // --envoy-path: the Envoy binary
+	folder string        // --envoy-run-dir: for sockets and the state of host mode
+	drain  time.Duration // --envoy-drain
+	most   int           // --max-envoys: the largest number of Envoys
+	keep   bool          // --envoy-keep: Envoys stay running when gatefold ends
 
 	host *engine.Host // set by apply; nil without --envoy
 }

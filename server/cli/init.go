@@ -20,9 +20,13 @@ import (
 //go:embed starter
 var starter embed.FS
 
-// starterFile is a file that init writes. The field path is its path in the folder of the user, and the field from
-// is its name in starter.
-type starterFile struct{ path, from string }
+// starterFile is a file that init writes.
+type starterFile struct {
+	// path is where init writes the file, relative to the folder of the user.
+	path string
+	// from is the name of the embedded file (see starter) with the content.
+	from string
+}
 
 // starterSchema is the path of the JSON Schema. gatefold does not read this file, because the name of its folder
 // begins with a dot.

@@ -107,8 +107,9 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 	}
 }
 
-// kinds writes a collapsed list of the changes that are not in the table. It lists at most maxNamedKinds kinds
-// of requests, and the number of further kinds.
+// kinds writes the changes for which the table has no room, as a collapsed list. A change can affect several kinds
+// of requests (Regions). Each kind is an item of the list. After maxNamedKinds items, the last item is the number of
+// the others.
 func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n<details><summary>and %d more</summary>\n", len(list))
 	named := 0

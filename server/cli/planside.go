@@ -153,8 +153,9 @@ func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []st
 	}
 }
 
-// over replaces settings of the running gatefold (o.like) by the values of flags, if the user set these flags. For
-// the flags of endpoint limits, it only sets o.overGuard; the method folder then copies these limits.
+// over overrides settings that were read from the running gatefold (o.like). If the user set the flag of a setting,
+// the value of the flag replaces the setting. For the flags that limit endpoints (refuse-endpoints and
+// allow-endpoints), over only sets o.overGuard: the method folder then uses the values of these flags.
 func (o *folderOptions) over(flags *pflag.FlagSet) {
 	to, from := &o.like.Options, &o.routes
 	guard := func() { o.overGuard = true }

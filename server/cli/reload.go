@@ -82,7 +82,7 @@ func (c *client) printReload(ctx context.Context, out io.Writer, body []byte) er
 	return nil
 }
 
-// maxChangesShown is how many objects of each list reload prints.
+// maxChangesShown limits how many objects the command reload prints of each of its lists ("set" and "removed").
 const maxChangesShown = 20
 
 // printChanged prints a list of keys, with the word in the parameter what ("set" or "removed") before each key.

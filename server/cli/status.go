@@ -115,7 +115,8 @@ type statusView interface {
 	wrong() bool
 }
 
-// asks is the highest number of times that the command requests the objects, to get pages that fit together.
+// asks is the largest number of times that the command status requests the objects. It requests them again if the
+// folder's problems changed meanwhile (see ask).
 const asks = 5
 
 // ask requests the pages that status prints. With --problems, it requests only the problems. Otherwise it requests

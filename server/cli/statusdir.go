@@ -59,9 +59,9 @@ func landing(path string) (string, error) {
 	}
 }
 
-// seenFrom reports whether a gatefold that reads the folder outer also reads the folder inner. It does if both
-// are the same, or if inner is below outer and no name on the path from outer to inner begins with a dot (a
-// hidden folder).
+// seenFrom reports whether a gatefold that reads the folder outer also reads the folder inner. The result is true
+// if the two folders are the same. It is also true if inner is below outer and no name on the path from outer to
+// inner begins with a dot: gatefold does not read hidden folders.
 func seenFrom(outer, inner string) bool {
 	way, err := filepath.Rel(outer, inner)
 	if err != nil || way == "." {

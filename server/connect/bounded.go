@@ -169,8 +169,8 @@ type namedConn struct {
 	conn *boundConn
 }
 
-// namedHandshake wraps gRPC credentials, so that the result of each handshake on a boundConn is a namedConn, which
-// also has the connection.
+// namedHandshake wraps gRPC credentials. If a handshake is on a boundConn, it returns a namedConn as the
+// credentials.AuthInfo. So the AuthInfo leads to the connection.
 type namedHandshake struct {
 	credentials.TransportCredentials
 }

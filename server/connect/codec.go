@@ -27,8 +27,8 @@ func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(message)
 }
 
-// Unmarshal stores data in the parameter into. If that is a *Message, the data are not decoded. Otherwise they
-// are decoded as protobuf, with the errors of gRPC's codec.
+// Unmarshal stores a received message (data) in the value to which the parameter into points. If into is a *Message,
+// Unmarshal stores the encoded bytes. Otherwise it decodes them as protobuf, with the errors of gRPC's codec.
 func (c frameCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	if m, ok := into.(*Message); ok {
 		data.Ref() // Intake.Decode frees it

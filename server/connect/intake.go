@@ -27,15 +27,15 @@ import (
 //     other waiting for long.
 //
 // A client that sends slowly, or nothing, does not delay others for long: its turn ends after firstTime. A stream
-// that has waited for the time in the field longest reads its first request without a turn.
+// that has waited long enough (longestWait) reads its first request without a turn.
 type Intake struct {
 	stopping <-chan struct{}
 	loaded   chan struct{} // Loaded closes it
 	arriving turns         // the streams that read their first request
 	// decoding bounds the large requests that are decoded.
 	decoding turns
-	// longest is how long a stream waits at most for its turn to read its first request. Then it reads without a
-	// turn.
+	// longest limits how long a stream waits for its turn to read its first request. After this time, the stream
+	// reads without a turn.
 	longest time.Duration
 	waiting atomic.Int64 // the number of streams that wait for their first request
 }
@@ -89,10 +89,12 @@ func (t turns) take(ctx context.Context, stopping <-chan struct{}, limit <-chan 
 	}
 }
 
-// Begin waits until the first request of a stream may be read: until the first load of the folder, and then until
-// few enough other streams read (a turn). If the turn does not come within i.longest, the stream may read without
-// it. The caller calls arrived when the request has arrived. It calls done, which ends the turn, when the request
-// is handled or the stream ends. The turn also ends if arrived is not called within firstTime. The error means
+// Begin waits until a stream may read its first request. It waits for the first load of the folder, and then for a
+// turn, because only a few streams may read their first request at a time. If the stream gets no turn within
+// i.longest, it may read without a turn.
+//
+// The caller calls arrived when the request has arrived. The caller calls done when the request is handled or the
+// stream ends; done ends the turn. The turn also ends if arrived is not called within firstTime. The error means
 // that ctx ended or the server stops.
 func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	i.waiting.Add(1)
@@ -106,9 +108,9 @@ func (i *Intake) Begin(ctx context.Context) (arrived, done func(), err error) {
 	return func() { late.Stop(); read() }, func() { turn(); read() }, nil
 }
 
-// turn waits for the first load of the folder, and then until few enough other streams read their first request
-// (a turn). If the turn does not come within i.longest, the method returns without it. The caller ends the turn
-// by done. The error means that ctx ended or the server stops.
+// turn waits for the first load of the folder, and then for a turn of the stream: only a few streams may read their
+// first request at a time. If the stream gets no turn within i.longest, it may go on without one. The caller calls
+// done to end the turn. The error means that ctx ended or the server stops.
 func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case <-i.loaded:
@@ -122,8 +124,8 @@ func (i *Intake) turn(ctx context.Context) (done func(), err error) {
 	return i.arriving.take(ctx, i.stopping, longest.C)
 }
 
-// Read decodes a message as a request, and calls the function book with that request. The error is that of book, or
-// means that the message cannot be decoded, the wire's context ended or the server stops.
+// Read decodes a message as a request, and calls the function book with the request. It returns the error of book.
+// It also returns an error if the message cannot be decoded, if the wire's context ends, or if the server stops.
 func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) error {
 	return i.Decode(wire.Context(), m, func(data []byte) error {
 		request, err := wire.Decode(data)
@@ -135,8 +137,9 @@ func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) err
 }
 
 // Decode calls the function decode with the bytes of a message, and then frees the message. If the message is
-// larger than smallRequest, Decode first waits until few enough other large messages are being decoded. The error
-// is that of decode, or means that ctx ended or the server stops.
+// larger than smallRequest, Decode first waits for its turn, because only a few large messages are decoded at a
+// time. Decode returns the error of the function decode. It also returns an error if ctx ends or the server stops
+// before the turn.
 func (i *Intake) Decode(ctx context.Context, m Message, decode func([]byte) error) error {
 	defer m.Free()
 	if m.Len() > smallRequest {

@@ -12,9 +12,13 @@ const (
 	removeLast        // send a removal after everything that may use the resource is gone
 )
 
-// decide returns what to send for a name: it compares the version that the Envoy has with e, the target's
-// resource. A version that the Envoy rejected is sent again only if its retry is due, and a version that the Envoy
-// has only if the name is in l.force. decide forgets a rejection if the target no longer has the rejected version.
+// decide returns what to send for a name. It compares the version that the Envoy has with the resource e that the
+// target has.
+//
+// If e is not nil, e is sent, with two exceptions. If the Envoy has this version, it is sent again only if the
+// name is in l.force. If the Envoy rejected this version, it is sent again only if its retry is due. decide
+// forgets a rejection of any other version.
+//
 // If e is nil, the target has no such resource:
 //   - A listener that the Envoy has is removed at once.
 //   - Another resource that the Envoy has is removed last, or at once if ordered is false (Options.Unordered).
@@ -52,10 +56,11 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	return nothing
 }
 
-// goesAlone reports whether the response with this name must have no other name. That is so if the name is in
-// l.alone, after a rejected response or for the retry of a failed bind. It is also so if the Envoy already has a
-// resource of this name, unless the resource is a cluster or listener: if one of several RouteConfigurations,
-// assignments, filters or secrets is bad, Envoy applies only some of them (docs/design/envoy.md#nacks).
+// goesAlone reports whether the resource of this name must be the only one in its response. It returns true if the
+// name is in l.alone: after a rejected response, or for the retry of a failed bind. It also returns true if the
+// Envoy already has a resource of this name, unless the resource is a cluster or listener. The reason is that
+// Envoy applies only some of several RouteConfigurations, assignments, filters or secrets if one of them is bad
+// (docs/design/envoy.md#nacks).
 func (l *ledger) goesAlone(name string) bool {
 	if _, ok := l.alone[name]; ok {
 		return true

@@ -10,8 +10,8 @@ const (
 
 // drain returns a response with removals of l's type, nil if there are none. These removals (l.gone) waited
 // until nothing else was to be sent. A removal that was rejected together with other names is sent alone. If the
-// next removal is a JWT filter that the target still has, only old requirements are removed from the filter (see
-// trim): drain returns a response with the filter, or nil if the Envoy already has this form.
+// next name in l.gone is a JWT filter that the target still has, the filter is not removed. It only loses its old
+// requirements (see trim): drain returns a response with the filter's current form, or nil if Envoy has that form.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r

@@ -101,10 +101,10 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the JWT filter e without the rejected requirements. The parameter before is nil, or
-// another filter: usually the one that the Envoy has. Requirements that only that filter has are in the form, too,
-// because the Envoy's routes may still name them. filterWith returns e if nothing differs. Streams that accepted
-// the same older filter and rejected nothing share the form.
+// filterWith returns a form of the JWT filter e: without the rejected requirements, and with the requirements of
+// another filter that e does not have. The parameter before is that other filter: usually the one that the Envoy
+// has, whose requirements the Envoy's routes may still name. It may be nil. filterWith returns e if nothing
+// differs. If nothing is rejected, filterWith returns the same form to all streams with the same filter before.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -155,11 +155,11 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim removes old requirements from the Envoy's JWT filter, if the next removal in l.gone names a filter that the
-// target still has. It takes the removal from l.gone, and the result part is true. The result r is then a response
-// with the filter's current requirements, or nil if the Envoy already has exactly these. In any other case, trim
-// changes nothing and returns nil and false.
-func (ts *tables) trim(l *ledger) (r *Response, part bool) {
+// trim handles the next removal in l.gone, if it names a JWT filter that the target still has. Such a removal means
+// that the Envoy's form of the filter must lose its old requirements. trim takes the removal from l.gone, and
+// returns a response with the filter's current form, and true. The response is nil if the Envoy already has that
+// form. For any other removal, or if there is none, trim changes nothing and returns nil and false.
+func (ts *tables) trim(l *ledger) (r *Response, trimmed bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
 	if l.typ != xds.FilterType || !waits || target == nil {
@@ -174,10 +174,10 @@ func (ts *tables) trim(l *ledger) (r *Response, part bool) {
 	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
 }
 
-// learnFilter records an answer to a JWT filter. nack is true for a rejection, and words is Envoy's error.
-// After an ACK it stores the accepted form. If an Envoy rejects the target's current filter in a response of
-// its own, learnFilter records which requirements are bad (see faults), and marks the filter to be sent again
-// without them.
+// learnFilter records an answer to a response with JWT filters. nack is true for a rejection, and words is Envoy's
+// error. After an ACK it stores the accepted form of each filter. It learns from a rejection only if the response
+// has a single filter, made from the filter that the target still has. Then learnFilter records which requirements
+// are bad (see faults), and marks the filter to be sent again without them.
 func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := ts.tableOf(l.typ, e.Name)

@@ -23,8 +23,8 @@ func (p *Plan) Forgive() (forgiven bool) {
 	return forgiven
 }
 
-// forgiveBinds marks some listeners to be sent again: those that could not move to another address, so that Envoy
-// serves their older form (see cameBack). It reports whether there were any.
+// forgiveBinds marks listeners to be sent again. It does this for each listener that could not move to another
+// address, and whose older form Envoy therefore serves (see cameBack). It reports whether there are such listeners.
 func (m *moves) forgiveBinds() (forgiven bool) {
 	l := m.ledgers[xds.ListenerType]
 	for name, w := range m.ways {

@@ -85,8 +85,9 @@ func newPieces(before, now *Entry) []xds.Piece {
 	return fresh
 }
 
-// probe returns a test table (xds.Probe) with some of the suspected parts: s.pieces[from:to]. Streams share a
-// probe while it is in memory.
+// probe returns a table that tests some of the suspected parts, s.pieces[from:to]. Envoy's answer to the table
+// shows whether it accepts these parts (see xds.Probe). Several streams share one table: probe makes a new one only
+// if no stream uses the earlier one any more.
 func (s *suspects) probe(from, to int) *Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

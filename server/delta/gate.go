@@ -14,7 +14,8 @@ type gate struct {
 	// barrier has the rejected clusters to which Envoy cannot route yet (see usable), by name, and when each was
 	// sent.
 	barrier map[string]time.Time
-	// waived is when Options.Wait was over last. Clusters that were sent before it are not waited for.
+	// waived is the last time at which listeners and routes were sent because Options.Wait was over. Clusters that
+	// were sent before waived are not waited for.
 	waived time.Time
 	// blocked is the time since which listeners or routes wait. It is zero if none waits.
 	blocked time.Time
@@ -45,10 +46,11 @@ func (g *gate) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled returns when the newest cluster was sent for which listeners and routes still wait; zero if there is
-// none. They wait for unanswered clusters that were sent after g.waived, and for the rejected clusters in
-// g.barrier. An unanswered removal counts, too, if a cluster in an unanswered response has changed meanwhile: an
-// edit may need the removed cluster again, and its new form is sent only after the answer.
+// unsettled looks at the clusters for which listeners and routes still wait. It returns when the newest of these
+// clusters was sent, or zero if there are none. Listeners and routes wait for unanswered clusters that were sent
+// after g.waived, and for the rejected clusters in g.barrier. An unanswered removal of a cluster counts, too, if a
+// cluster in an unanswered response has changed meanwhile: an edit may need the removed cluster again, and the
+// cluster is sent again only after the answer.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)
@@ -85,8 +87,8 @@ func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	}
 }
 
-// usable reports whether Envoy can route to a cluster. It can if it accepted some form of the cluster, even an
-// older one, and if the cluster need not be sent again alone (l.alone).
+// usable reports whether Envoy can route to a cluster. Envoy can if it accepted any version of the cluster, even an
+// older one. A cluster in l.alone is never usable: it must be sent again, in a response of its own.
 func (l *ledger) usable(name string) bool {
 	_, again := l.alone[name]
 	return l.held.has(name) && !again

@@ -26,9 +26,9 @@ func (s *stream) entry(typ, name string) *Entry {
 	return s.target.Entry(typ, ir.TableName(base, ir.FilterGeneration))
 }
 
-// markEarlier marks route tables to be sent again to listeners that an earlier gatefold sent. These tables have
-// other names (generations), and the target does not contain them: they are made from its current tables. tables
-// are the current tables that changed.
+// markEarlier is called after route tables changed; the parameter tables has their current names. The Envoy may
+// still have listeners that an earlier version of gatefold sent. These listeners request the same tables by other
+// names (see ir.TableName). markEarlier marks the tables with these names to be sent again, too.
 func (l *ledger) markEarlier(tables []string) {
 	if len(l.unknown) == 0 {
 		return

@@ -91,8 +91,8 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark makes a name due, if the client subscribes to the name: fill then compares the resource that the client
-// has with that of the target. If an answer about the name is pending, the name becomes due after that answer.
+// mark makes a name due, if the client subscribes to the name. The next fill compares the client's version of a due
+// name with the version of the target. If an answer about the name is pending, the name becomes due after the answer.
 func (l *ledger) mark(name string) {
 	switch {
 	case !l.wants(name):
@@ -117,7 +117,8 @@ func (l *ledger) markAll(names []string) {
 // subscribe adds names to the subscription. A resource that the client already has is sent again, because the
 // client may have lost it (xDS protocol, "Subscribing to Resources"). The names in the parameter known are an
 // exception: the client reports their versions in the same request, and they are sent only if the version differs.
-// If first is true, the request is the first of its type. Then the names in known are left to resume.
+// If first is true, the request is the first of its type. Then subscribe does not mark the names in known, because
+// the method resume, which is called later, marks them where needed.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -160,8 +161,9 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	l.held.take(same)
 }
 
-// markWanted marks all names of the target t, for a client that begins to subscribe to all. It leaves out a name if
-// the client has its version in the newest roll, and the resource has not changed since that roll was made.
+// markWanted marks the names of the target t, for a client that begins to subscribe to all names. It leaves out each
+// resource that the client already has in the newest version. To find these, markWanted compares the client's
+// versions with the newest roll. A resource that changed after the roll was made is always marked.
 func (l *ledger) markWanted(t *Target) {
 	all := t.newestRoll(l.typ)
 	wanted := all.names
@@ -272,11 +274,11 @@ func (l *ledger) accept(nonce string) {
 	}
 }
 
-// reject records the NACK of the response with this nonce; words is Envoy's error. Bad are the resources that
-// the error names, or the only resource of the response. reject stores them in l.rejected, so that decide does not
-// send the bad version again. The other resources, and removals, are sent again one by one, because Envoy may have
-// applied any of them (docs/design/reliability.md#findings). If the response has several names and the error names
-// no resource, all are sent again. A removal that was rejected alone counts as done.
+// reject records the NACK of the response with this nonce. The parameter words is Envoy's error. A resource is bad
+// if the error names it, or if the response has no other name. reject stores bad resources in l.rejected, so that
+// decide does not send the bad version again. All other resources and removals of the response are sent again one
+// by one, because Envoy may have applied any of them (docs/design/reliability.md#findings). A removal that was
+// rejected alone counts as done.
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
@@ -346,7 +348,7 @@ func (l *ledger) stale() bool {
 	return false
 }
 
-// nameUnit is the number of bytes for which an unknown name counts once more.
+// nameUnit is used by Weight: a long name counts once more for every nameUnit bytes.
 const nameUnit = 256
 
 // Weight returns how much an unknown name counts: 1, and 1 more for every 256 bytes.

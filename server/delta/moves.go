@@ -79,7 +79,8 @@ func newMoves(s *stream) moves {
 	return moves{stream: s, held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
 }
 
-// binding returns the addresses that a listener binds. The caller has locked the lock of the targets.
+// binding returns the addresses that a listener binds. The caller must hold the lock that guards the Target and its
+// plans (see the package comment), because binding stores its result in e.
 func (e *Entry) binding() *xds.Binding {
 	if e.binds == nil {
 		binding := xds.BindingOf(e.Body)
@@ -107,18 +108,18 @@ func (m *moves) hold(name string, e *Entry) {
 	}
 }
 
-// add adds the name of a listener to the set of those that bind the socket s.
-func add(to map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
-	if to[s] == nil {
-		to[s] = map[string]struct{}{}
+// add adds the name of a listener to names[s]: the names of the listeners that bind the socket s.
+func add(names map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
+	if names[s] == nil {
+		names[s] = map[string]struct{}{}
 	}
-	to[s][name] = struct{}{}
+	names[s][name] = struct{}{}
 }
 
-// drop removes the name of a listener from the set of those that bind the socket s.
-func drop(from map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
-	if delete(from[s], name); len(from[s]) == 0 {
-		delete(from, s)
+// drop removes the name of a listener from names[s]: the names of the listeners that bind the socket s.
+func drop(names map[xds.Socket]map[string]struct{}, s xds.Socket, name string) {
+	if delete(names[s], name); len(names[s]) == 0 {
+		delete(names, s)
 	}
 }
 
@@ -172,8 +173,8 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	return e, wait
 }
 
-// form returns what is sent for a listener that gives up its address (see way): its new form e, or its older
-// form. It returns nil if the listener is to be removed first.
+// form returns the form in which a listener that makes way (see way) is sent now: its new form (the parameter e),
+// or the form that Envoy served before. In the phase leaves, form returns nil: Envoy must remove the listener.
 func (w *way) form(e *Entry) *Entry {
 	switch w.phase {
 	case leaves:
@@ -193,10 +194,10 @@ func (s *stream) moving(name string, e *Entry) bool {
 	return !(held && version == e.Version) && (!rejected || known.again || known.version != e.Version)
 }
 
-// blockers returns the listeners that must leave an address before the listener e can be sent. Each is still
-// served on an address of e, and its own new form is still to be sent. If the system does not allow the old and
-// the new form of the listener e at once, the result includes the name of e. A listener that is removed does not
-// count, because Envoy processes responses in order, and the removals of a response first.
+// blockers returns the names of the listeners that must leave an address before the listener e can be sent. Envoy
+// still serves each of these listeners on an address of e, and the listener's new form is still to be sent. The
+// result includes the name of e if the system does not allow its old and its new form at once. The result has no
+// listener that is about to be removed: Envoy processes responses in order, and in each response the removals first.
 func (m *moves) blockers(name string, e *Entry) (out []string) {
 	for _, other := range m.holders(e.binding()) {
 		if other == name {
@@ -278,8 +279,8 @@ func (l *ledger) look() {
 	}
 }
 
-// retry marks as due the listeners that waited until a time (l.unmoved), if that time has come. It returns the
-// earliest time for which a listener still waits; zero if there is none.
+// retry marks listeners as due whose waiting time is over: l.unmoved has, for each of them, the time until which it
+// waits. retry returns the earliest time until which another listener still waits, zero if there is none.
 func (l *ledger) retry(now time.Time) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		switch until := l.unmoved[name]; {

@@ -51,9 +51,9 @@ func (e *Entry) lacks(of xds.Release) []xds.Lack {
 	return made
 }
 
-// lacking returns the parts of a route table that this Envoy is too old for, as RejectedParts. It leaves out
-// parts that are recorded already. target is the target's table, and form is the same table for the Envoy's
-// release (target.formFor). lacking returns nil if Envoy's release has all features.
+// lacking returns, as RejectedParts, the parts of a route table that this Envoy is too old for. It leaves out
+// parts that are recorded already. The parameter target is the table that Envoy is to get, and form is the form of
+// this table for Envoy's release (target.formFor). lacking returns nil if Envoy's release has all features.
 func (ts *tables) lacking(name string, target, form *Entry) (parts []*RejectedPart) {
 	if !ts.older {
 		return nil

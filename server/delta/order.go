@@ -19,17 +19,17 @@ func referredTypes() []string {
 	return []string{xds.SecretType, xds.ClusterType, xds.EndpointType}
 }
 
-// referringTypes returns the types whose resources are sent only after the Envoy has answered the clusters that were
-// sent to it. While the Envoy serves the older form of such a resource, because it rejected the new form, no resource
-// of removedTypes is removed. A route table that names a JWT requirement also waits for the JWT filter: see
-// Plan.awaitsFilter.
+// referringTypes returns the types whose resources refer to clusters. These resources are sent only after the Envoy
+// has answered the clusters that were sent to it. If the Envoy rejects the new form of such a resource, it still
+// serves the older form: as long as it does, no resource of removedTypes is removed. A route table that names a JWT
+// requirement also waits for the JWT filter: see Plan.awaitsFilter.
 func referringTypes() []string {
 	return []string{xds.ListenerType, xds.FilterType, xds.RouteType}
 }
 
-// removedTypes returns the types whose removals wait for everything else. Listeners are not among them: a
-// removed listener is sent together with new ones, because a new listener may need its address. Envoy processes
-// removals first.
+// removedTypes returns the types whose resources are removed last, after everything else was sent. Listeners are not
+// among them. A removed listener is sent together with new listeners, because a new one may need its address. Envoy
+// processes removals first.
 func removedTypes() []string {
 	return []string{xds.FilterType, xds.ClusterType, xds.EndpointType, xds.RouteType, xds.SecretType}
 }

@@ -16,9 +16,10 @@ func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
 
-// pause stores in t.ready the route table that is sent while the search of that table pauses. If the Envoy
-// already has that table, it stores the next probe. If the target has none of the suspected parts any more,
-// pause ends the search. It returns false if yield returned false.
+// pause begins a pause of the search for bad parts in a route table. It stores in t.ready the table that is sent
+// during the pause: the parameter target, in which unsettled hosts stay as the Envoy serves them now (xds.Frozen).
+// If this table does not differ from what the Envoy has, it stores the next probe instead. If the target has none of
+// the suspected parts any more, pause ends the search. It returns false if yield returned false.
 func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool {
 	t := ts.states[name]
 	if !ts.amend(yield, name, target) {
@@ -43,8 +44,8 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the virtual hosts of a route table that the search has not finished. Such a host still has,
-// unchanged, a part that the search found bad or has not tested yet.
+// unsettled returns those virtual hosts of a route table for which the search is not finished. Such a host has a
+// part that the search found bad or has not tested yet, and the part has not changed since the search began.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

@@ -211,8 +211,9 @@ func (s *stream) due(typ string) bool {
 // removals returns a response with removals. If there is none, it returns nil and the time to try again; zero
 // means after the next answer or edit. Removals wait until everything else is sent and answered. They also wait
 // while Envoy serves the older form of a listener, filter or route table whose new form it rejected: that form
-// may use the removed resources. A client that has not requested listeners or routes may have some from an
-// earlier stream: removals wait up to Options.Wait for the request. Envoys without HTTP never request filters.
+// may use the removed resources. If a client has not requested listeners or route tables on this stream yet, it
+// may still have some from an earlier stream. Removals then wait for its request, but at most Options.Wait. They
+// do not wait for a request for filters, because an Envoy without HTTP listeners never requests filters.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {

@@ -16,7 +16,7 @@ type queued struct {
 	before, next *queued
 }
 
-// maxLists is how many lists a queue may have before share merges some of them.
+// maxLists is the largest number of lists in a queue. If there are more, the method share merges some of them.
 const maxLists = 16
 
 // push appends a name. It does nothing if the queue's own set has the name.
@@ -36,9 +36,10 @@ func (q *queue) push(name string) {
 	q.in[name], q.last = added, added
 }
 
-// share appends a list, which must not change afterwards, without copying it. If the queue then has more than
-// maxLists lists, share merges the last two. It also merges each list before them that is not longer than the
-// merged list. So a long list is not copied for every short one.
+// share appends a list without copying it, so the caller must not change the list afterwards. If the queue then has
+// more than maxLists lists, share merges the last two lists into one. As long as the list before the merged list is
+// not longer than the merged list, share merges that list, too. So a long list is not copied each time a short list
+// is appended.
 func (q *queue) share(names []string) {
 	q.lists = append(q.lists, names)
 	if len(q.lists) <= maxLists {

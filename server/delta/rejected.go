@@ -17,7 +17,7 @@ type rejectedParts struct {
 	newRejected, cleared []*RejectedPart
 }
 
-// newRejectedParts returns rejectedParts without a state.
+// newRejectedParts returns rejectedParts that have no state of a route table or filter yet.
 func newRejectedParts() rejectedParts {
 	return rejectedParts{states: map[string]*tableState{}, withRejected: map[string]struct{}{}}
 }
@@ -29,8 +29,8 @@ type RejectedPart struct {
 	xds.Part
 	xds.Fault
 	Words string // Envoy's error or, if Lack is not nil, what the part needs
-	// Lack is the missing feature if the Envoy is too old for the part; its hash is that of the target's part. It
-	// is nil if the Envoy was sent the part and rejected it.
+	// Lack is the feature that the part needs, if the Envoy is too old for the part. Lack.Sum is the hash of the
+	// part as it is in the target. Lack is nil if the Envoy was sent the part and rejected it.
 	Lack *xds.Lack
 	in   *tableState
 	// quarantined is true if the part counts as a fault of its object, and not of this Envoy.

@@ -38,8 +38,8 @@ type Entry struct {
 	leftOut map[xds.Part]bool
 	// grown is true if the entry is a filter that also has requirements of an older filter.
 	grown bool
-	// naming is true if the entry is a route table that names requirements. It is valid only if searched is
-	// true.
+	// naming is true if the entry is a route table that refers to requirements (xds.NamesRequirement). It is valid
+	// only if searched is true.
 	naming, searched bool
 	binds            *xds.Binding // the addresses of a listener; nil until they are needed
 }
@@ -125,7 +125,8 @@ func (r *Response) holds(name string) bool {
 	return false
 }
 
-// forget records that the client unsubscribed from a name, so that the answer does not apply to that name.
+// forget records that the client unsubscribed from a name after the response was sent. The client's ACK or NACK
+// then no longer says anything about this name.
 func (r *Response) forget(name string) {
 	if r.forgotten == nil {
 		r.forgotten = map[string]struct{}{}

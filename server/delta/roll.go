@@ -14,18 +14,20 @@ type roll struct {
 	names    []string          // sorted
 }
 
-// rollAndChanges is the newest roll of a type in a target, with the names whose resources changed since the roll
-// was made.
+// rollAndChanges is the newest roll that a target has for one type of resources. The set since has the names of
+// the resources that changed after the roll was made.
 type rollAndChanges struct {
 	*roll
 	since map[string]struct{}
 }
 
-// bulk is how many names a list must have to be kept as a whole, instead of name by name.
+// bulk is the number of names from which a list is shared as a whole. The names of a shorter list are copied one
+// by one.
 const bulk = 64
 
-// slack returns how many names of a target or an overlay may differ from the roll r before a newer roll is used
-// instead. The result is large enough that making rolls adds little to the cost of each change.
+// slack returns a limit for the roll r. If more names than this differ between the roll and a target or an
+// overlay, a newer roll is used instead. The limit is so high that making rolls adds little to the cost of each
+// change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
 // newestRoll returns the newest roll of a type. It makes one if there is none.
@@ -201,10 +203,10 @@ func (o *overlay) unshared() int {
 	return count
 }
 
-// due returns the roll (shared set of names) on which the overlay should be based anew to save memory: the target's
-// newest roll of the type. It returns nil if the overlay should stay as it is. The overlay should be based anew if
-// its unshared names have doubled since the last time, and have grown at least by the slack of the roll. So the
-// whole overlay is read only once for each doubling.
+// due returns a new base for the overlay: the newest roll of the target for this type. It returns nil if the
+// overlay should keep its base. A new base saves memory when the number of the overlay's unshared names has
+// doubled since the last change of the base. The number must also have grown by at least bulk and by at least the
+// slack of the new roll. So the whole overlay is read only once for each doubling.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if unshared := o.unshared(); !t.known || unshared < o.unsharedBefore+max(bulk, o.unsharedBefore) {
 		return nil
@@ -215,8 +217,9 @@ func (o *overlay) due(t *Target, typ string) *roll {
 	return nil
 }
 
-// onto returns an overlay with the same names and versions as o, but stored as the differences from another roll
-// (the parameter on). If that does not save memory, it returns the result of folded. It does not change o.
+// onto returns an overlay with the same names and versions as o. The parameter on is the roll that becomes the new
+// base: the result has only the differences from it. If that does not save memory, onto returns the result of
+// folded. It does not change o.
 func (o *overlay) onto(on *roll) overlay {
 	laid := overlay{base: on, size: o.size, bare: o.bare}
 	shared := 0
@@ -253,8 +256,8 @@ func (o *overlay) onto(on *roll) overlay {
 // maxRuns bounds how many lists an overlay keeps, because a look-up of a name searches each of them.
 const maxRuns = 64
 
-// folded returns a copy of the overlay. If the overlay has more than maxRuns lists, the copy has one map instead
-// of these lists.
+// folded returns a copy of the overlay. If the overlay has more than maxRuns lists (runs), the copy has no lists:
+// their names are in the map own instead.
 func (o *overlay) folded() overlay {
 	out := *o
 	if len(o.runs) <= maxRuns {

@@ -40,8 +40,8 @@ func (s *search) begin(among *suspects) {
 	s.suspects, s.bad, s.step = among, len(among.pieces), 1
 }
 
-// window returns which of the suspected parts the next probe (a test table) has: pieces[from:to]. The first
-// probe has none of them: it tests whether the client checks tables like Envoy.
+// window returns the parts that the next probe (a test table) contains, as indexes into s.pieces: s.pieces[from:to].
+// The first probe of a search contains no part: it tests whether the client checks route tables like Envoy.
 func (s *search) window() (from, to int) {
 	if !s.mark {
 		return 0, 0

@@ -28,10 +28,10 @@ type asking struct {
 	*ledger
 	plan  *Plan
 	first bool // the request is the first of its type
-	// subscribe and unsubscribe do not contain Wildcard. wildcard is true if the request subscribes to all names,
-	// and none is true if it ends that subscription.
+	// subscribe and unsubscribe do not contain Wildcard.
 	subscribe, unsubscribe []string
-	wildcard, none         bool
+	wildcard               bool              // the request subscribes to all names
+	none                   bool              // the request ends the subscription to all names
 	told                   map[string]string // the versions that the client has, by name
 }
 
@@ -78,10 +78,11 @@ func (p *Plan) reads(request *Request) *asking {
 	return a
 }
 
-// recall sets a.told, the versions that the client has, for the state-of-the-world protocol, where a client
-// reports one version for the whole type. If the target still has that version, a.told gets the version of each
-// requested name; otherwise a.told becomes empty (see Plan.recall). In the incremental protocol, recall does
-// nothing. It returns false if yield returned false.
+// recall sets a.told, which has the versions of the resources that the client already has. In the incremental
+// protocol, the client reports these versions itself, and recall does nothing. In the state-of-the-world protocol,
+// the client reports only one version for the whole type. If the target still has that version, recall sets a.told
+// to the version of each requested name. Otherwise it makes a.told empty (see Plan.recall). recall returns false if
+// yield returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
 	if a.plan.world == nil {
 		return true
@@ -167,17 +168,16 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay (a map of names to versions) that Compact rebuilds, to save memory. If the field named on
-// is not nil, the overlay is stored anew as the differences from that roll. If it is nil, the overlay's lists
-// are merged.
+// laying is an overlay (a map of names to versions) that Compact rebuilds to save memory, and how.
 type laying struct {
 	overlay *overlay
-	on      *roll
+	on      *roll // the overlay is stored as the differences from this roll; if nil, its lists (runs) are merged
 }
 
-// Compact reduces the memory that the plan uses for names, in steps. It rebuilds each overlay (a map of names to
-// versions) whose unshared names have doubled (see overlay.due), or that has more than maxRuns lists. It reads
-// these overlays outside of Book. So nothing else may change them until the last step is done.
+// Compact reduces the memory that the plan uses for names, in steps. It rebuilds some overlays (maps of names to
+// versions): those whose number of unshared names has doubled (see overlay.due), and those with more than maxRuns
+// lists (overlay.runs). Compact reads these overlays between the calls of Step.Book, so nothing else may change them
+// until the last step is done.
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying
@@ -205,8 +205,8 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns the overlays of the ledger that Compact should rebuild now. While names are due or a response
-// is unanswered, it returns nil, unless l.held has more than maxRuns lists.
+// layings returns the overlays of the ledger that Compact should rebuild now. While some names still have to be sent,
+// or a response is unanswered (see idle), it returns nil, unless l.held has more than maxRuns lists.
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

@@ -15,8 +15,8 @@ import (
 // Work whose time grows with the size of a route table is done by Prepare, between its steps. Next only records
 // which tables wait for Prepare.
 
-// tables has what a plan learned about the stream's route tables and JWT filters: what its Envoy accepted and
-// rejected of them.
+// tables has what a plan learned about route tables and JWT filters: which of them the stream's Envoy accepted, and
+// which parts of them it rejected.
 type tables struct {
 	*stream
 	rejectedParts
@@ -36,17 +36,18 @@ func (ts *tables) Waiting() bool { return len(ts.waiting) > 0 }
 // so these change only under the lock that guards the plan.
 type tableState struct {
 	typ            string
-	accepted       *Entry // the form that Envoy accepted last; nil if not known, as after a reconnect
+	accepted       *Entry // the form that the Envoy accepted last; nil if not known, as after a reconnect
 	rejected       map[xds.Part]*RejectedPart
 	notQuarantined int     // the number of rejected parts that are not in quarantine
 	search         *search // nil if no search is running
-	// ready is the form that is sent instead of readyFor, the target's entry: for example a probe, or the resource
-	// without its bad parts. It is nil until it is made.
+	// readyFor is the complete resource, as the target has it. ready is the form that the Envoy gets instead: for
+	// example a probe, or the resource without its bad parts. ready is nil until it is made.
 	ready, readyFor *Entry
 	// unsearchable is the version of the route table in which a search found no bad part; "" if there is none.
 	unsearchable string
-	// hinting is true before a search begins, while the Envoy is sent the route table without the parts that other
-	// Envoys rejected. So an Envoy that has no table yet serves early. hadHints is true after this was tried once.
+	// hinting is true for a first attempt before the probes of a search: the Envoy gets the route table without the
+	// parts that other Envoys rejected. If the Envoy accepts this, it need not wait for a search before it serves.
+	// Only an Envoy without a table gets this attempt. hadHints is true after the attempt.
 	hinting, hadHints bool
 	pausing           bool // ready is the table for a pause of the search: see tables.pause
 }
@@ -77,10 +78,10 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 	return t
 }
 
-// shape returns what this stream's Envoy is sent for the target's resource e: e itself, or a variant of it, for
-// example without the parts that the Envoy rejects. shaped is nil if the resource is to be removed. wait is true
-// if nothing can be sent yet, because Prepare must make the variant of a route table first, or another listener
-// must leave an address.
+// shape returns the form in which the resource e is sent to this stream's Envoy: e itself, or a variant of it, for
+// example without the parts that the Envoy rejects. shaped is nil if the resource is to be removed. wait is true if
+// nothing can be sent yet: Prepare must first make the variant of a route table, or a listener needs an address that
+// another listener still has.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
 	switch {
@@ -120,9 +121,9 @@ func (ts *tables) probes(typ, name string) bool {
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
-// holds is called if nothing needs to be sent for the resource e, which may be nil. If the Envoy has the version
-// of e, holds records e as the form that the Envoy accepted: of a listener for moves, and of a route table or
-// filter for searches. It does nothing for other types.
+// holds is called if nothing needs to be sent for the resource e, which may be nil. If the Envoy has the version of
+// e, holds records that the Envoy accepted this form. Later moves of a listener need this record, and so do searches
+// in a route table or filter. holds does nothing for other types.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -138,10 +139,10 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 }
 
 // learn records the answer to r, if r has route tables or filters. nack is true for a rejection, and words is
-// Envoy's error. After an ACK, learn stores the accepted form. If an Envoy rejected a route table that was alone
-// in r, learn starts or continues the search for its bad parts, and marks the table to be sent again in another
-// form. It does not search again in a version in which a search found nothing. The cost does not depend on the
-// size of a table.
+// Envoy's error. After an ACK, learn stores the accepted form. If an Envoy rejected a route table that was alone in
+// r, learn starts or continues the search for its bad parts, and marks the table to be sent again in another form.
+// If a search already found no bad part in this version of the table, learn starts no other search. The cost does
+// not depend on the size of a table.
 func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	if l.typ == xds.FilterType {
 		ts.learnFilter(l, r, nack, words)
@@ -177,9 +178,9 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts records that the Envoy accepted the route table e. A search in the table ends, unless e was sent in a
-// pause of the search. If probe is true, e is a test table that every Envoy rejects. The client is then no Envoy,
-// and no new search begins on this stream.
+// accepts records that the Envoy accepted the route table e. This ends a search in the table, unless e was sent in a
+// pause of the search. If probe is true, e is a test table that every Envoy rejects. A client that accepts it is no
+// Envoy, so no new search begins on this stream.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
@@ -193,8 +194,9 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	}
 }
 
-// Prepare makes, in steps, the forms in which the waiting route tables are sent next (see Waiting). The function
-// hints returns the parts of a table that other Envoys rejected. Prepare calls hints only within Step.Book.
+// Prepare makes the route tables that wait for it (see Waiting) ready to be sent: it decides, for each table, which
+// parts are left out for this Envoy. The returned sequence does this work in steps. The function hints returns the
+// parts of a table that other Envoys rejected. Prepare calls hints only within Step.Book.
 func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		for _, name := range ts.waiting {
@@ -206,9 +208,9 @@ func (ts *tables) Prepare(hints func(table string) map[xds.Part]xds.Fault) iter.
 	}
 }
 
-// prepare makes the form of a route table that is sent next, and stores it in the table's state
-// (tableState.ready). The function hints returns the parts of the table that other Envoys rejected. prepare
-// returns false if yield returned false.
+// prepare does the work of Prepare for one route table: it stores in tableState.ready the form of the table that is
+// sent next. The function hints returns the parts of the table that other Envoys rejected. prepare returns false if
+// yield returned false.
 func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string) map[xds.Part]xds.Fault) bool {
 	t := ts.states[name]
 	var target *Entry
@@ -246,9 +248,10 @@ func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string)
 	return true
 }
 
-// amend stores in t.ready the form of a route table (target) that the Envoy is sent: without the parts that the
-// Envoy rejects or is too old for. If a rejected part has changed in the target, it no longer counts as
-// rejected. amend returns false if yield returned false.
+// amend decides which form of a route table is sent to the Envoy, and stores it in t.ready. The parameter target is
+// the complete table. The form lacks the parts that the Envoy rejects, and those for which the Envoy is too old. If
+// a rejected part has changed in target, it no longer counts as rejected. amend returns false if yield returned
+// false.
 func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if ts.older {
@@ -277,9 +280,9 @@ func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// conclude ends the search for bad parts of a route table, if there is one, and records the bad parts that were
-// found as rejected. If none was found, the whole table counts as rejected. It returns false if yield returned
-// false.
+// conclude ends the search for bad parts of a route table. It does nothing if there is no search. If the search
+// found bad parts, conclude records these parts as rejected. If it found none, conclude records the whole table as
+// rejected. It returns false if yield returned false.
 func (ts *tables) conclude(yield func(Step) bool, name string) bool {
 	t := ts.states[name]
 	if t.search == nil {
@@ -315,9 +318,9 @@ func (ts *tables) note(yield func(Step) bool, parts []*RejectedPart) bool {
 	return true
 }
 
-// badParts returns the parts of a route table that the search found to be bad, in order. A bad part is replaced
-// by one that answers 500. If that replacement is what Envoy rejects, its match is bad: the result then has
-// Fault.Match, so that the part is left out. name is the name of the table.
+// badParts returns the parts of a route table that the search found to be bad, in order. The parameter name is the
+// name of the table. At first, a bad part is replaced by a part with the same match that answers 500. If the Envoy
+// rejects this replacement, too, the match is bad: the result then has Fault.Match, and the part is left out.
 func (t *tableState) badParts(name string) []*RejectedPart {
 	var parts []*RejectedPart
 	for _, f := range t.search.found {

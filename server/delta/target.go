@@ -14,15 +14,15 @@ type Target struct {
 	// known is false until the target had its first resource. No request is answered before that. Otherwise a
 	// server that has not loaded its folder would remove the resources of Envoys.
 	known     bool
-	resources map[string]map[string][]owned // type → name → the form of each Gateway
+	resources map[string]map[string][]owned // type → name → the Gateways that have the resource, with its content
 	rolls     map[string]rollAndChanges     // by type
 	edits     uint64                        // counts the calls of Put
 	joined    map[string]*Entry             // by name: filters of several Gateways, with all requirements
 }
 
-// owned is one Gateway's form of a resource. In a target of all Gateways, several Gateways may have a resource
-// of the same name, such as a shared cluster. Then the form of the first Gateway by name is sent. Filters are
-// the exception: a filter with the requirements of all these Gateways is sent.
+// owned is a resource as one Gateway has it. In a target of all Gateways, several Gateways may have a resource with
+// the same name but different content, such as a shared cluster. Then Envoys get the resource of the first Gateway
+// by name. Filters are the exception: Envoys get one filter with the requirements of all these Gateways.
 type owned struct {
 	gateway string
 	*Entry
@@ -84,8 +84,8 @@ func (t *Target) Clone() *Target {
 	return c
 }
 
-// Form returns the form of a resource that the given Gateway has, or nil if that Gateway does not have the
-// resource.
+// Form returns the resource as the given Gateway has it (see the type owned). It returns nil if the Gateway does not
+// have the resource.
 func (t *Target) Form(gateway, typ, name string) *Entry {
 	for _, o := range t.resources[typ][name] {
 		if o.gateway == gateway {

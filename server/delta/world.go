@@ -35,8 +35,8 @@ const (
 // world has the resources that a client of the state-of-the-world protocol has, by type and name.
 type world map[string]map[string]*Entry
 
-// wholeType is a reserved name in the versions of a converted request: its value is the version of the whole
-// type.
+// wholeType is a reserved name in Request.InitialResourceVersions. In a converted request, its version is the one
+// version that the client reported for all resources of the type (version_info).
 const wholeType = Wildcard
 
 // Request is a request or answer of a client, in the form of the incremental protocol.
@@ -130,9 +130,10 @@ func (w world) after(r *Response) map[string]*Entry {
 	return all
 }
 
-// recordHeld records in p.world which resources the client has after its answer to r. nack is true for a
-// rejection. If the client rejected a resource, the previous form stays in p.world: the client would remove a
-// resource that a later response does not list. recordHeld does nothing for the incremental protocol.
+// recordHeld records in p.world which resources the client has after its answer to r. The parameter nack is true if
+// the answer is a rejection. The client keeps the previous version of a resource that it rejected, so this version
+// stays in p.world. Later responses must list it, because the client removes a resource that a response does not
+// list. recordHeld does nothing for the incremental protocol.
 func (p *Plan) recordHeld(r *Response, nack bool) {
 	if p.world == nil {
 		return

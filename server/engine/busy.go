@@ -27,12 +27,13 @@ type busy struct {
 	mu      sync.Mutex
 	step    string    // "" between two runs
 	begun   time.Time // when the step began
-	behind  time.Time // when the first step for the oldest change that is not applied began; zero if there is none
+	behind  time.Time // since when the oldest change waits to be applied; zero if no change waits
 	sign    time.Time // when the step last made progress
 	alarmed bool      // an ALARM about the step was logged
 }
 
-// newBusy returns a busy without a running step. The parameter now is a function that returns the current time.
+// newBusy returns the initial value of the type busy: no step is running. The parameter now is a function that
+// returns the current time.
 func newBusy(now func() time.Time, log zerolog.Logger) *busy { return &busy{now: now, log: log} }
 
 // begin records that a step of a run (such as "store" or "translate") begins, and that the previous step has

@@ -162,8 +162,9 @@ func (o Options) newServer(p *pipeline, manager *notifier, kept *state, log zero
 	return srv, bound
 }
 
-// watch starts a goroutine of group that watches the folder after bound is closed. If there is a folder of
-// Secrets, another goroutine watches that folder at once.
+// watch starts a goroutine in the errgroup that watches the folder. The goroutine first waits until the channel
+// bound is closed. If there is a folder of Secrets, watch starts another goroutine, which watches that folder at
+// once.
 func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, srv *server.Server, bound <-chan struct{}) {
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.yields.arriving

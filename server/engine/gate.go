@@ -121,8 +121,8 @@ func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) 
 	return requests, append(problems, g.skipped...)
 }
 
-// begin is called before the store gets a new Tree of the folder. It records what is served, so that takeBack can
-// return to it: the stale objects, and whether the store started with a saved state.
+// begin is called before the store gets a new Tree of the folder. It records the stale objects of what is served,
+// and whether the store started with a saved state. takeBack needs both if the new revision fails its tests.
 func (g *gate) begin(p *pipeline) {
 	if !g.unjudged && !g.failed {
 		g.stale = p.last.Stale
@@ -132,9 +132,9 @@ func (g *gate) begin(p *pipeline) {
 	}
 }
 
-// applied is called after the store got a new Tree of the folder. It records whether the tests must run
-// (g.unjudged): an object changed, a test file changed (testsChanged), the last tests failed, or the store had a
-// revision that was not tested. If the store did not apply the Tree (change.Hold), applied does nothing.
+// applied is called after the store got a new Tree of the folder. It sets g.unjudged, so that the tests run, if an
+// object changed, if a test file changed (testsChanged), or if the last revision failed its tests. If the store
+// did not apply the Tree (change.Hold), applied does nothing.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
@@ -162,8 +162,8 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision that was not tested yet. A revision without tests passes. In these cases, the
-// run continues with what is served instead of the revision (see takeBack):
+// test runs the tests of a revision that was not tested yet. A revision without tests passes. In the following
+// cases the revision does not pass, and the run continues with what is served now (see takeBack):
 //   - A test fails, cannot be read, or names a Gateway that the folder does not have. Or the tests need more CPU
 //     time than testDeadline. Then problems of the run name at most maxFailures failed tests.
 //   - The folder is frozen before the last revision was tested. Then there are no new problems.

@@ -20,9 +20,9 @@ type Host struct {
 
 // start returns the host.Host that runs the Envoys of this machine, or nil if o is nil. After the channel hurry is
 // closed, an Envoy that is being stopped no longer waits for open requests. The host passes the states of its
-// Envoys to the server, and to the unhosted value (the parameter named without), which reports Gateways for which
-// no Envoy runs. The error is that of host.New.
-func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
+// Envoys to the server, and to the parameter lack, which reports the Gateways that have no Envoy because
+// --max-envoys is reached. The error is that of host.New.
+func (o *Host) start(srv *server.Server, lack *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func (o *Host) start(srv *server.Server, without *unhosted, hurry <-chan struct{
 	options.Hurry, options.Steady = hurry, srv.Steady
 	options.Changed = func(states []host.State) {
 		srv.Supervised(states)
-		without.note(states)
+		lack.note(states)
 	}
 	envoys, err := host.New(options, log)
 	if err == nil {

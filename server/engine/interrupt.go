@@ -95,8 +95,8 @@ type yielding struct {
 	reading time.Duration                // how long files are read before a part of them is applied (see readTurn)
 }
 
-// newYielding returns the yielding of a pipeline. A run ends early when ctx ends. A translation calls the function
-// alive from time to time, to show that it makes progress.
+// newYielding returns the yielding of one pipeline. The run of the pipeline ends early when ctx ends. A
+// translation calls the function alive from time to time, to show that it makes progress.
 func newYielding(ctx context.Context, alive func()) *yielding {
 	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive, reading: readTurn}
 }

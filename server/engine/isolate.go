@@ -49,9 +49,9 @@ func (t *translation) isolate(parts []part, cause error) error {
 	return i.divide(parts, cause)
 }
 
-// former returns the version of an object that is served. It returns nil if the object is not served, or if a
-// replacement is served because gatefold failed to translate the object. A new translator does not know the
-// version; then it comes from the store.
+// former returns the served version of an object. It returns nil if the object is not served, or if a replacement is
+// served because gatefold failed to translate the object. If the translator has no version, because it is new,
+// former returns the version that the store has.
 func (t *translation) former(key manifest.Key) *manifest.Object {
 	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
@@ -149,11 +149,13 @@ func (i *isolation) distrust() error {
 	return err
 }
 
-// withhold applies a replacement of an object that cannot be translated (the parameter bad). The method
-// withheld.instead returns a list of replacements, and withhold applies the first of them that the translator
-// accepts. If it accepts none, the object counts as removed. If bad has neither a new valid version nor a removal,
-// but only an invalid version, withhold does nothing. The parameter cause says why the object cannot be translated.
-// The error that withhold returns is errLost, or means that gatefold stops.
+// withhold applies a replacement of an object that cannot be translated. The parameter bad is the change of the
+// object, and the parameter cause is the error of the translation. The method withheld.instead returns a list of
+// replacements, and withhold applies the first of them that the translator accepts. If it accepts none, the object
+// counts as removed.
+//
+// If bad only has the field invalid, so that it neither sets nor removes the object, withhold does nothing. An error
+// that withhold returns is errLost, or means that gatefold stops.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {

@@ -56,10 +56,10 @@ func (l *ledger) published(result translate.Result) {
 	}
 }
 
-// complete completes the first Result of a new Translator, and returns it. It adds a removal for everything that
-// the server has and the Result does not contain. The parameter all has every object that the Translator got. The
-// server may also have the statuses of these objects, and of objects that were removed since the last publication:
-// those that are not in the Result get a removal.
+// complete completes the first Result of a new Translator, and returns it. It adds a removal for everything that the
+// server has and the Result does not contain: resources, Infra and statuses. The ledger does not record statuses. So
+// complete assumes that the server may have the status of each object in the parameter all (every object that the
+// Translator got), and of each object that was removed since the last publication.
 func (l ledger) complete(result translate.Result, all store.Change) translate.Result {
 	resources, statuses, infra := maps.Clone(l.resources), maps.Clone(l.gone), maps.Clone(l.infra)
 	for _, o := range all.Set {

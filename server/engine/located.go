@@ -20,11 +20,14 @@ type standing struct {
 	unhosted []manifest.Problem // the last problems of Gateways without an Envoy on this machine
 	frozen   []manifest.Problem // the last problems of frozen revisions
 
-	// These are the lists of the last call of located. The next call compares its own lists with them. translated
-	// has the problems of the translation, and expired those of expired certificates. placeless and staged are
-	// earlier values of unhosted and frozen. mine has the problems of these four lists, in this order.
-	translated, expired, placeless, staged, mine []manifest.Problem
-	located, stored                              []manifest.Problem // the two lists from which the field all is made
+	// The last call of located stored these lists. The next call compares its own lists with them.
+	translated []manifest.Problem // the problems of the translation
+	expired    []manifest.Problem // the problems of expired certificates
+	placeless  []manifest.Problem // the value of the field unhosted at the last call
+	staged     []manifest.Problem // the value of the field frozen at the last call
+	mine       []manifest.Problem // the four lists above, joined in this order
+	located    []manifest.Problem // the field mine with places; together with stored, it gives the field all
+	stored     []manifest.Problem // the problems of the store
 }
 
 // located returns all current problems with their places, sorted. They are the problems of the store (change) and
@@ -50,8 +53,8 @@ func (r *reader) located(change store.Change, result translate.Result) []manifes
 	return l.all
 }
 
-// prefixed returns copies of the problems, in which the file paths begin with prefix. A problem of the folder
-// itself, whose file is root, is unchanged. If prefix is "", the result is the same list.
+// prefixed returns copies of the problems, with prefix in front of each file path. A problem of the folder itself is
+// unchanged; the path of its file is the parameter root. If prefix is "", prefixed returns the list unchanged.
 func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
 	if prefix == "" {
 		return problems

@@ -91,9 +91,9 @@ func watchdogInterval() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// observe implements observer. After the first publication, it makes the method run report that gatefold is
-// ready. After each run for a Tree of the folder, it reports that the folder is frozen or served. It reports
-// nothing if that run failed, or if gatefold waits for a folder that is not there yet.
+// observe implements observer. After the first publication, it closes n.begun: then notifier.run reports that
+// gatefold is ready. If r is a run for a Tree of the folder, observe reports that the folder is frozen, or that it
+// is served. It reports nothing if r failed, or if gatefold waits for a folder that is not there yet.
 func (n *notifier) observe(r *run) {
 	if r.published {
 		n.once.Do(func() { close(n.begun) })

@@ -8,14 +8,13 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// part is the change of one object. The field set is the new valid version, gone is true if the object is
-// removed, and invalid is the new invalid version. An object can be removed and invalid at once: then it is no
-// longer served.
+// part is the change of one object. If the object becomes invalid and its last valid version is no longer served,
+// both gone and invalid are set.
 type part struct {
 	key     manifest.Key
-	set     *manifest.Object
-	gone    bool
-	invalid *store.Invalid
+	set     *manifest.Object // the new version, if it is valid
+	gone    bool             // the key is in Gone of the store.Change
+	invalid *store.Invalid   // the new version, if it is invalid
 }
 
 // partsOf splits a Change into the changes of single objects, sorted by key.
@@ -53,8 +52,8 @@ func joined(parts []part) (change store.Change) {
 	return change
 }
 
-// followed returns one Change that has the same effect as the Change first and then the Change second. All fields
-// that are not about objects are those of second.
+// followed joins two Changes into one. To apply the result has the same effect as to apply the parameter first, and
+// then the parameter second. The fields that are not about objects are copied from second.
 func followed(first, second store.Change) store.Change {
 	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
 		return second

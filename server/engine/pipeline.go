@@ -33,7 +33,7 @@ type pipeline struct {
 
 	tree      *watcher.Tree    // the last Tree of the folder
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
-	asked     []*admin.Changes // the changes so far, for each reload that a user waits for
+	asked     []*admin.Changes // one for each reload that a user waits for: what has changed since it began
 	published bool             // true after the first publication
 	waiting   bool             // some files of the last Tree are not read yet
 }

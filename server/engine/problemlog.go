@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxProblemLines bounds how many new problems, and how many fixed ones, one reload logs.
+// maxProblemLines limits the log lines for one update of the problems. The limit applies to new problems and to
+// fixed problems separately.
 const maxProblemLines = 100
 
 // problemLog logs each problem once when it appears, and once when it is fixed.

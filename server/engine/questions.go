@@ -48,7 +48,8 @@ func (q questions) Places(fields []manifest.Field) (places []store.Place) {
 	return places
 }
 
-// Between implements admin.Folder. It returns false if the folder is busy for longer than questionPatience.
+// Between implements admin.Folder: it calls the function read between two changes of the folder. If a change of the
+// folder is being applied for longer than questionPatience, Between returns false and does not call read.
 func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)) bool {
 	return q.ask(func(s *store.Store) {
 		t := q.translation

@@ -32,7 +32,7 @@ type secretDir struct {
 	folder map[manifest.Key]*manifest.Object
 
 	applied  bool               // the store has applied the field tree
-	sure     bool               // the field joined is up to date, unless the folder of YAML has other problems
+	sure     bool               // the field joined is up to date, if the folder of YAML still has the problems given
 	problems []manifest.Problem // of this folder
 	stale    []store.Stale      // of this folder
 	given    []manifest.Problem // the last problems of the folder of YAML
@@ -107,9 +107,9 @@ func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	return d.atFiles(d.store.Locate(problems))
 }
 
-// atFiles returns a copy of the problems, in which those of Secrets of this folder are changed. If such a problem
-// is about one entry of the Secret, its file becomes the file of that entry; otherwise it stays the folder of the
-// Secret. Line, column and excerpt are removed, because they belong to a generated document that users do not see.
+// atFiles returns a copy of the problems. In the copy, a problem about a Secret of this folder has a place that users
+// know: if the problem is about one entry of the Secret, its File is the file of this entry. Otherwise its File stays
+// the folder of the Secret. Line, column and excerpt are removed, because they belong to a generated document.
 func (d *secretDir) atFiles(problems []manifest.Problem) []manifest.Problem {
 	out := slices.Clone(problems)
 	for i := range out {

@@ -17,7 +17,8 @@ import (
 	"github.com/gatefold/gatefold/server/board"
 )
 
-// The waits between attempts to write after one failed: the wait doubles from the first to the last.
+// If status files cannot be written, gatefold waits firstStatusRetry before it writes them again. After each further
+// failure it waits twice as long as before, but at most lastStatusRetry.
 const (
 	firstStatusRetry = time.Second
 	lastStatusRetry  = 30 * time.Second

@@ -119,7 +119,8 @@ func (f *statusFolder) put(file string, text []byte) error {
 	return nil
 }
 
-// spare writes text to spareFile, which put then renames to the status file. The error says why that failed.
+// spare writes text to spareFile. The caller then renames spareFile to the status file. If spareFile cannot be
+// written, spare returns the error.
 func (f *statusFolder) spare(text []byte) error {
 	if err := f.root.Remove(spareFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -132,8 +133,9 @@ func (f *statusFolder) spare(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// remove removes a file of gatefold, and then the folders above it that are empty. It leaves a file of another
-// program, and returns nil. It returns an error if the file cannot be read or removed.
+// remove removes a status file that gatefold wrote, and then the folders above the file that are empty. If the file
+// does not exist, or another program wrote it, remove does nothing and returns nil. It returns an error if the file
+// cannot be read or removed.
 func (f *statusFolder) remove(file string) error {
 	before, err := f.read(file)
 	switch {

@@ -95,10 +95,10 @@ func onAllInterfaces(options translate.Options) translate.Options {
 	return options
 }
 
-// apply returns the Result of a Change together with earlier Changes that were not applied completely. Objects
-// that the translator cannot process are replaced (withheld). If the last Result may not have reached the server
-// (phase ahead), apply first makes a new translator, because an inconsistent one could make wrong routes. After
-// an error, the next call processes the Change again.
+// apply translates a Change, and with it the earlier Changes that were not applied completely. It returns the Result
+// of all of them. Objects that the translator cannot process are replaced (withheld). If the last Result may not have
+// reached the server (phase ahead), apply first makes a new translator, because an inconsistent one could make wrong
+// routes. After an error, the next call processes the Change again.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
@@ -149,9 +149,9 @@ func (t *translation) discover(issuers translate.Discoveries) {
 // failed.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect passes a Change to the translator before the folder is read: what the first Change will probably
-// contain. So less is left to translate afterwards. It returns the translator's error, or a panic as an error.
-// After an error, the next apply makes a new translator.
+// expect passes the parameter change to the translator while the folder is still being read. The parameter has the
+// objects that the folder will probably contain, so that less is left to translate once the folder is read. expect
+// returns the translator's error, or a panic as an error. After an error, the next apply makes a new translator.
 func (t *translation) expect(change store.Change) error {
 	err := t.attempt(change, runDeadline, true)
 	if err != nil {

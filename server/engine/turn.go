@@ -17,7 +17,7 @@ func (t turn) Lock() { t <- struct{}{} }
 // Unlock releases the lock.
 func (t turn) Unlock() { <-t }
 
-// until locks the lock. It returns false, without the lock, if ctx ends first.
+// until waits for the lock, at most until ctx ends, and locks it. It returns false if it did not get the lock.
 func (t turn) until(ctx context.Context) bool {
 	select {
 	case t <- struct{}{}:
@@ -27,7 +27,8 @@ func (t turn) until(ctx context.Context) bool {
 	}
 }
 
-// within locks the lock. It returns false, without the lock, if that takes longer than patience.
+// within waits for the lock, at most for the time patience, and locks it. It returns false if it did not get the
+// lock.
 func (t turn) within(patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

@@ -32,8 +32,8 @@ type withholding struct {
 	// released has the stored statuses (withheld.told) of objects that are no longer withheld. restate adds them to
 	// the next Result.
 	released map[manifest.Key]*status.Update
-	// substitutes has the objects for which a replacement is served that is not their last valid version. A key
-	// stays here until the object itself is published or no longer exists.
+	// substitutes has the withheld objects in whose place something other than their last valid version is served,
+	// for example a route that answers 500. A key stays here until the object itself is published or no longer exists.
 	substitutes map[manifest.Key]struct{}
 
 	sure bool // the fields below are still valid
@@ -50,7 +50,7 @@ func newWithholding() *withholding {
 	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
 }
 
-// add stores that an object is withheld: a replacement is applied, because gatefold fails to translate it. If
+// add stores that an object is withheld: gatefold fails to translate the object, so it applies a replacement. If
 // this replacement is not the last valid version of the object, add also adds the object's key to q.substitutes.
 func (q *withholding) add(key manifest.Key, w *withheld) {
 	w.told = q.released[key] // the last status of the translator is still known
@@ -61,9 +61,9 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns, for the store, the last valid versions that are served instead of withheld objects. It leaves
-// out objects whose removal cannot be applied. It also removes from q.substitutes the objects that are no longer
-// withheld. It is called after everything is published.
+// formers returns the last valid versions of withheld objects, as far as these versions are served. The store uses
+// the result. A withheld object whose removal cannot be applied is left out. formers also deletes from q.substitutes
+// the objects that are no longer withheld. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -188,8 +188,8 @@ func (q *withholding) own() (problems []manifest.Problem) {
 	return problems
 }
 
-// ownStale returns the withheld objects whose last valid version is served, without those whose removal cannot be
-// applied.
+// ownStale returns a store.Stale for each withheld object whose last valid version is served. It leaves out an
+// object that is served only because its removal cannot be applied.
 func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	for _, w := range q.all {
 		if w.former != nil && w.object != nil {
@@ -199,9 +199,9 @@ func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
 	return all
 }
 
-// restate corrects the statuses in a Result. A withheld route that is served without backends (translate.Closed)
-// gets the status that it is not accepted. For an object that is no longer withheld, restate adds the last status
-// that the translator returned, unless the Result has a newer one.
+// restate corrects the statuses in a Result. If a withheld route is served without backends (translate.Closed), its
+// condition Accepted becomes False. For an object that is no longer withheld, restate adds the last status that the
+// translator returned for it, unless the Result has a newer one.
 func (q *withholding) restate(result *translate.Result) {
 	if len(q.all)+len(q.released) == 0 {
 		return

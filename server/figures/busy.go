@@ -12,8 +12,8 @@ type busyFigures struct {
 	desc *prometheus.Desc
 }
 
-// FollowBusy adds the metric gatefold_pipeline_busy_seconds: how long the running step has taken. The function
-// ask returns that step. It is called whenever metrics are read.
+// FollowBusy adds the metric gatefold_pipeline_busy_seconds: how long the running step of the pipeline has taken so
+// far. The function ask returns the running step and this time. The metric calls ask whenever metrics are read.
 func (m *Set) FollowBusy(ask func() admin.Busy) {
 	m.Registry.MustRegister(&busyFigures{ask, prometheus.NewDesc("gatefold_pipeline_busy_seconds",
 		"How long the step that is under way has taken so far, by step; 0 for the others.", []string{"step"}, nil)})

@@ -16,15 +16,15 @@ type Address struct {
 // maxClaim bounds the length, in bytes, of the admin address that an Envoy claims in its node metadata.
 const maxClaim = 200
 
-// Admit decides whether gatefold may request pages from claim, the admin address in an Envoy's node metadata.
-// peer is the address of the Envoy's xDS stream. socket is the path of gatefold's own xDS socket, "" if xDS is
-// served on TCP. If gatefold may request pages, the Unknown is nil. Otherwise the Unknown has the reason.
+// Admit decides whether gatefold may request pages from claim, the admin address in an Envoy's node metadata. peer
+// is the address of the Envoy's xDS stream. socket is the path of gatefold's own xDS socket, "" if xDS is served on
+// TCP. If gatefold may request pages, the Unknown is nil. Otherwise the Unknown has the reason.
 //
-// A client can claim any address. So gatefold must not give it access to addresses that it cannot reach itself.
-// An Envoy on another host is never queried. An Envoy on this host may claim a port on loopback. If it connects
-// over the socket, it may also claim a socket in the same directory. Only users with whom the directory is
-// shared on purpose can create sockets there. Every Envoy gets the same two GET requests, which contain nothing
-// from the client.
+// A client can claim any address. So gatefold must not send requests for the client to an address that the client
+// itself cannot reach. An Envoy on another host is never queried. An Envoy on this host may claim a port on
+// loopback. If it connects over the socket, it may also claim a socket in the same directory. Only users with whom
+// the directory is shared on purpose can create sockets there. Every Envoy gets the same two GET requests, which
+// contain nothing from the client.
 func Admit(claim string, peer net.Addr, socket string) (Address, *Unknown) {
 	path, isPath := strings.CutPrefix(claim, "unix:")
 	switch {

@@ -11,11 +11,10 @@ import (
 )
 
 // bounded reads an admin page of Envoy, and returns errTooLarge if the page or one cluster in it is too large.
-// The field left is how many bytes of the page may still be read, and value how many of the present cluster. The
-// caller sets value again after each cluster.
 type bounded struct {
-	page        io.Reader
-	left, value int
+	page  io.Reader
+	left  int // how many bytes of the page may still be read
+	value int // how many bytes of the present cluster may still be read; the caller sets it again after each cluster
 }
 
 // Read implements io.Reader. It returns errTooLarge if a bound is used up.
@@ -132,11 +131,10 @@ type clusterStatus struct {
 	Hosts hostList `json:"host_statuses"`
 }
 
-// hostList has the endpoints of one cluster. The field all counts all endpoints, and bad counts the unhealthy
-// ones. The list unhealthy has the unhealthy ones, at most maxListed.
+// hostList has the number of endpoints of one cluster, and its unhealthy endpoints.
 type hostList struct {
-	all, bad  int
-	unhealthy []Endpoint
+	all, bad  int        // the number of endpoints, and of unhealthy endpoints
+	unhealthy []Endpoint // the first unhealthy endpoints, at most maxListed
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It reads a list of endpoints one by one, because to decode them at

@@ -38,9 +38,9 @@ func compareInfra(a, b *ir.Infra) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Gateway, b.Gateway))
 }
 
-// refuse logs and records that some Gateways (the parameter left) have no Envoy because of the limit. It ignores
-// those that were in left at the last call, too. For a Gateway that is no longer in left, refuse removes the record,
-// unless the Gateway already has a supervisor.
+// refuse logs and records that the Gateways in the parameter left have no Envoy because of the limit. If a Gateway
+// was already in left at the previous call, refuse does not log it again. If a Gateway was in left at the previous
+// call and is no longer, refuse removes the record, unless the Gateway already has a supervisor.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

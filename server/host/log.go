@@ -64,7 +64,7 @@ func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log 
 	}
 }
 
-// last returns the last lines of the log, at most keptLines. It waits until run has returned.
+// last returns the last lines of the log, at most keptLines. It first waits until the method run has returned.
 func (t *tail) last() []string {
 	<-t.done
 	return t.kept

@@ -22,12 +22,12 @@ const (
 // process is one Envoy process, running or ended.
 type process struct {
 	pid     int
-	run     run // the content of its run file
-	adopted bool
+	run     run  // the content of its run file
+	adopted bool // an earlier gatefold started the process (see recognize)
 	// handle refers to exactly this process (pidfd). A signal never reaches another process that later got the
 	// same pid.
 	handle *os.Process
-	tail   *tail
+	tail   *tail // copies its log to gatefold's log
 
 	once sync.Once
 	gone chan struct{}

@@ -8,7 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// errGone is the cause that ends a supervisor because its Gateway was removed, or is above Options.MaxEnvoys.
+// errGone is the cause that ends a supervisor because its Gateway was removed, or because Options.MaxEnvoys other
+// Gateways have an Envoy.
 var errGone = errors.New("the Gateway is gone")
 
 // After a failure, a supervisor waits before it starts Envoy again: first firstWait, then twice the previous
@@ -44,7 +45,8 @@ type supervisor struct {
 	attempted bool
 }
 
-// newSupervisor returns a supervisor for a Gateway. cancel ends the context of its method run.
+// newSupervisor returns a supervisor for a Gateway. The parameter cancel ends the context that is passed to the
+// supervisor's method run.
 func newSupervisor(h *Host, gateway string, cancel context.CancelCauseFunc) *supervisor {
 	return &supervisor{
 		host: h, gateway: gateway, files: filesOf(h.options.Folder, gateway), cancel: cancel,

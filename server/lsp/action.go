@@ -65,10 +65,10 @@ func (s *server) actions(p actionParams) (any, error) {
 	return out, nil
 }
 
-// misspelt returns the offsets of the word that a quick fix replaces by the suggested word (the parameter
-// meant). Usually this is the text in the range of the diagnostic (the parameter at). If that text is not
-// similar to the suggested word, it is the value of name or sectionName in the surrounding mapping. ok is false
-// if none of them is similar.
+// misspelt returns the offsets of the word that a quick fix replaces. The parameter at is the range of the
+// diagnostic, and meant is the suggested word. Usually the text in the range is replaced. If this text is not
+// similar to the suggested word, misspelt looks at the fields name and sectionName of the mapping around it, and
+// returns the value that is similar. If there is none, ok is false.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

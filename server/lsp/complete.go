@@ -54,7 +54,7 @@ type gap struct {
 	value  schema.JSONSchema
 	edit   span   // of the token
 	column int    // column of the token, in bytes
-	keys   int    // the column of the keys next to the value
+	keys   int    // column of the mapping or list that directly contains the token, in bytes
 	flow   bool   // inside of brackets
 	quote  string // the quote that the token begins with, or ""
 }
@@ -132,12 +132,12 @@ func (g gap) item(kind int, label, text string) completionItem {
 	return completionItem{Label: label, Kind: kind, SortText: label, FilterText: label, InsertTextMode: asIs, TextEdit: textEdit{g.edit, text}}
 }
 
-// fields returns proposals for the fields of an object that are not written yet. The parameter of is the schema
-// of the object, and the parameter in is the mapping with the written fields, or nil. status and fields with
-// doNotSuggest in the schema are left out. The inserted text begins with the parameter before, such as "- " for
+// fields returns proposals for the fields of an object that are not written yet. The parameter object is the schema
+// of the object, and the parameter mapping has the written fields, or is nil. The field status, and fields with
+// doNotSuggest in the schema, are left out. The inserted text begins with the parameter lead, for example "- " for
 // a new item of a list.
-func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before string) (items []completionItem) {
-	known, _ := of["properties"].(schema.JSONSchema)
+func (s *server) fields(g gap, object schema.JSONSchema, mapping *sketch.Node, lead string) (items []completionItem) {
+	known, _ := object["properties"].(schema.JSONSchema)
 	names := slices.Collect(maps.Keys(known))
 	if len(g.path) == 0 {
 		names = append(names, "apiVersion", "kind", "metadata")
@@ -145,10 +145,10 @@ func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before str
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		one, _ := known[name].(schema.JSONSchema)
-		if one["doNotSuggest"] != nil || name == "status" || has(in, name) {
+		if one["doNotSuggest"] != nil || name == "status" || has(mapping, name) {
 			continue
 		}
-		text := before + quoted(name, g.quote)
+		text := lead + quoted(name, g.quote)
 		if !g.colon {
 			text += ":"
 			if kind := typeOf(one); kind != "object" && !strings.HasPrefix(kind, "array") || g.flow {
@@ -158,7 +158,7 @@ func (s *server) fields(g gap, of schema.JSONSchema, in *sketch.Node, before str
 		item := g.item(itemField, name, text)
 		item.Detail, item.SortText = typeOf(one), "1"+name
 		item.Documentation, _ = one["description"].(string)
-		if required(of, name) {
+		if required(object, name) {
 			item.Detail, item.SortText = item.Detail+", required", "0"+name
 		}
 		items = append(items, item)
@@ -200,23 +200,23 @@ func (g gap) onLineOf(doc *document) bool {
 }
 
 // enum returns proposals for the values of a field: the values of its enum, or true and false, or its default.
-// It returns nil if the schema has none of them. The parameter of is the schema of the field. The inserted text
-// begins with the parameter before, such as "- " for a new item of a list.
-func (g gap) enum(of schema.JSONSchema, before string) (items []completionItem) {
-	values := list(of, "enum")
-	if typeOf(of) == "boolean" {
+// It returns nil if the schema has none of them. The parameter field is the schema of the field. The inserted text
+// begins with the parameter lead, for example "- " for a new item of a list.
+func (g gap) enum(field schema.JSONSchema, lead string) (items []completionItem) {
+	values := list(field, "enum")
+	if typeOf(field) == "boolean" {
 		values = []string{"true", "false"}
 	}
-	if of["default"] != nil && len(values) == 0 {
-		values = []string{fmt.Sprint(of["default"])}
+	if field["default"] != nil && len(values) == 0 {
+		values = []string{fmt.Sprint(field["default"])}
 	}
 	for _, value := range values {
 		text := quoted(value, g.quote)
-		if g.quote == "" && typeOf(of) == "string" && (value == "" || slices.Contains([]string{"true", "false", "off", "on", "yes", "no", "null", "*"}, strings.ToLower(value))) {
+		if g.quote == "" && typeOf(field) == "string" && (value == "" || slices.Contains([]string{"true", "false", "off", "on", "yes", "no", "null", "*"}, strings.ToLower(value))) {
 			text = quoted(value, `"`)
 		}
-		item := g.item(itemValue, value, before+text)
-		if of["default"] != nil && fmt.Sprint(of["default"]) == value {
+		item := g.item(itemValue, value, lead+text)
+		if field["default"] != nil && fmt.Sprint(field["default"]) == value {
 			item.Detail = "default"
 		}
 		items = append(items, item)

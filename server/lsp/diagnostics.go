@@ -28,8 +28,8 @@ type shownFile struct {
 	problems []manifest.Problem
 }
 
-// newShown returns a shown without files: the editor shows nothing yet. The parameter uri is a function that returns
-// the URI of a file of the folder.
+// newShown returns the initial value of the type shown: it has no files, because the editor has no diagnostics yet.
+// The parameter uri is a function that returns the URI of a file of the folder.
 func newShown(uri func(string) string) *shown {
 	return &shown{uri: uri, files: map[string]shownFile{}}
 }

@@ -47,11 +47,14 @@ func (s *server) references(doc *document, g gap) (items []completionItem) {
 	return items
 }
 
-// objects returns proposals for the name in a reference: the names of objects of the reference's kind and
-// namespace. It also proposes objects of another kind, if the method offers returns true for them. And it proposes
-// objects in another namespace, if the reference has no field namespace yet and may refer to them (see permitted).
-// A proposal of such an object also writes the fields kind, group and namespace where they are needed. There is no
-// such proposal if the name is in quotes.
+// objects returns proposals for the field name in a reference. It proposes the objects of the reference's kind and
+// namespace. In two cases it proposes other objects, too:
+//   - It proposes an object of another kind, if the method offers returns true for the object.
+//   - It proposes an object in another namespace, if the reference has no field namespace yet, and a reference to the
+//     object is permitted (see permitted).
+//
+// Such a proposal inserts the name, and also the fields kind, group and namespace where they are needed. If the
+// user writes the name in quotes, objects makes no such proposals.
 func (g gap) objects(live *engine.Live, ref reference) (items []completionItem) {
 	for o := range live.Objects() {
 		key := o.Key

@@ -84,13 +84,13 @@ func listOf(path []sketch.Step) string {
 	return ""
 }
 
-// written returns the text of the named field of a reference. If the field is not written, it returns the
-// field's default in the schema (the parameter of), or "" if there is no default.
-func written(fields *sketch.Node, of schema.JSONSchema, name string) string {
+// written returns the text of the named field of a reference. If the field is not written, it returns the default
+// of the field in the reference's schema, or "" if there is no default.
+func written(fields *sketch.Node, shape schema.JSONSchema, name string) string {
 	if v := fields.Get(name); v != nil {
 		return v.Text()
 	}
-	text, _ := field(of, name)["default"].(string)
+	text, _ := field(shape, name)["default"].(string)
 	return text
 }
 

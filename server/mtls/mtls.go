@@ -109,9 +109,10 @@ func (k *Keeper) Watch(ctx context.Context, interval time.Duration, changed func
 	}
 }
 
-// look reads the files once. If the content is the same as at the previous reading, so that no program is still
-// writing the files, look passes the content to judge. The result changed is false if there is nothing new to
-// report. The error is the reason why new content is not used.
+// look reads the files once. If the content differs from the previous reading, a program may still be writing
+// the files, and look does nothing more. If the content is the same, look calls judge with it and returns the
+// results of judge. The result changed is false if there is nothing new to report. The error is the reason why new
+// content is not used.
 func (k *Keeper) look() (changed bool, err error) {
 	found := k.files.read()
 	now := found.sum()

@@ -23,7 +23,7 @@ import (
 const (
 	maxDocument = 64 << 10 // bytes
 	maxHeaders  = 16 << 10 // bytes
-	maxEndpoint = 2048     // bytes, the limit of the field in an extension
+	maxEndpoint = 2048     // bytes of an endpoint's URI, as for the URIs in a GatewayExtension
 	maxWords    = 200      // bytes of quoted text in a fault
 	// patience is the timeout of a request.
 	patience = 10 * time.Second

@@ -8,7 +8,7 @@ import (
 )
 
 // certificatesShown is how many certificates the page shows at once; the rest is on further pages (see piece).
-// The constant soon is the time before the end of a certificate from which the page marks the certificate.
+// The page marks a certificate that expires within the time of the constant soon.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 
 // certificatePage lists the certificates of listeners. The certificate that expires first is first.

@@ -21,7 +21,7 @@ type editRow struct {
 	Held    int // Envoys that have this or a newer revision
 }
 
-// maxKeysShown is how many objects of each list an edit shows.
+// maxKeysShown limits how many objects the page shows in each list of an edit (see editRow.Lists).
 const maxKeysShown = 10
 
 // edits returns the body of the page of edits. The error is always nil.

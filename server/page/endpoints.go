@@ -22,12 +22,12 @@ type endpointPage struct {
 	More       int // the sum of Left of all rows
 }
 
-// endpointRow is an Envoy with its backends that have an unused endpoint or no endpoint. Left is how many unused
-// endpoints, and backends without an endpoint, are not shown.
+// endpointRow is an Envoy with the backends that the page shows: those with an unhealthy endpoint, and those without
+// any endpoint.
 type endpointRow struct {
 	health.Envoy
 	Backends []health.Backend
-	Left     int
+	Left     int // the number of unhealthy endpoints, and of backends without an endpoint, that are not shown
 }
 
 // For returns the Gateways of the Envoy in words.
@@ -51,8 +51,9 @@ func (p *pages) endpoints(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// fill sets Backends and Left from the backends of the Envoy. It takes at most room endpoints, and backends without
-// an endpoint, and returns how many it took.
+// fill sets Backends and Left from the backends of the Envoy. The parameter room limits what is shown: each
+// unhealthy endpoint counts as one, and so does each backend without an endpoint. taken is the number that fill
+// used.
 func (e *endpointRow) fill(backends []health.Backend, room int) (taken int) {
 	for _, b := range backends {
 		shown := min(len(b.Unhealthy), room-taken)

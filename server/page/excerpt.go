@@ -12,7 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxExcerpt is how many bytes of an object are shown.
+// maxExcerpt limits the bytes of an object's YAML that a page shows.
 const maxExcerpt = 60_000
 
 // notShown replaces a text that may be a credential.

@@ -27,8 +27,8 @@ type reference struct {
 	Missing, Linked bool
 }
 
-// Every reports whether the reference is to no single object: the name is "*", or the reference is a backendRef
-// that delegates to all routes with a label (see knownKind).
+// Every reports whether the reference is not to one object with a name: To.Name is "*", or the reference is a
+// backendRef that delegates to all routes with a label (see knownKind).
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
 // knownKind reports whether the key has the kind of an object, which begins with a capital letter. A backendRef
@@ -80,13 +80,13 @@ type referrer struct {
 
 // referenceWalker collects the references in the fields of objects.
 type referenceWalker struct {
-	fields    map[string]manifest.Key
+	fields    map[string]manifest.Key // the result of referenceFields
 	types     map[reflect.Type]*structType
-	selecting map[reflect.Type]bool
-	wildcard  string // the namespace that means all namespaces in a reference to routes by label
-	object    manifest.Key
-	path      []byte
-	paths     map[string]string // each path that was used as the Field of a reference, so that equal paths share memory
+	selecting map[reflect.Type]bool // the result of selectingTypes
+	wildcard  string                // the namespace that means all namespaces in a reference to routes by label
+	object    manifest.Key          // the object that is being read
+	path      []byte                // the path of the current field in the object
+	paths     map[string]string     // the paths in Field of the references, so that equal paths share memory
 	found     []reference
 	selected  []selection
 }
@@ -165,8 +165,9 @@ func (w *referenceWalker) add(field string, to manifest.Key) {
 	w.found = append(w.found, reference{Field: field, From: w.object, To: to})
 }
 
-// walk collects the references and selections in the value v of an object. The parameter name is the name of the
-// field that has the value: it decides whether a struct is a reference (w.fields).
+// walk collects the references and selections in the value v, which is a part of an object. The parameter name is
+// the name of the field that contains v. If v is a struct, this name decides whether the struct is a reference
+// (w.fields).
 func (w *referenceWalker) walk(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -32,8 +32,8 @@ type branch struct {
 	// ID is the id of the HTML element. It is the same as long as the branch and the branches above it have the
 	// same content.
 	ID string
-	// Continued is true if the line of the branch is on an earlier piece, and is repeated here for the nodes
-	// below it.
+	// Continued is true if the line of the branch was already shown on an earlier page. This page repeats the line,
+	// because it shows nodes below it.
 	Continued bool
 }
 
@@ -102,12 +102,12 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// cutter selects the part of a tree that one page shows: the lines that begin at the index in the field from, and
-// the lines of the nodes above them.
+// cutter selects the nodes of a tree that one page shows. Each node is one line. A page shows the lines from the
+// index from on, until it is full. It also shows all ancestors of these lines.
 type cutter struct {
 	from  int
 	line  int // index of the next node
-	lines int // shown lines, without those above the first
+	lines int // number of shown lines, without ancestors whose index is less than from
 	bytes int
 	full  int // index of the first line that did not fit, or 0
 	shown []*explain.TreeNode

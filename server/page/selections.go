@@ -178,10 +178,11 @@ func firstLabel(set map[string]string) label {
 	return label{name, set[name]}
 }
 
-// labelWords returns a selector as text, such as "label app=x". The parameter of has the kind of the objects,
-// and set and expressions are the conditions. Without conditions, the text says that the selector selects every
-// object of the kind. Texts that look like credentials are hidden.
-func labelWords(of selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
+// labelWords returns a label selector as text, such as "label app=x". The parameter objects is the kind and
+// namespace of the objects that are selected. The parameters set and expressions are the conditions of the selector.
+// Without conditions, the text says that the selector selects every object of the kind. Texts that look like
+// credentials are hidden.
+func labelWords(objects selectable, set map[string]string, expressions []metav1.LabelSelectorRequirement) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		words = append(words, name+"="+set[name])
@@ -191,10 +192,10 @@ func labelWords(of selectable, set map[string]string, expressions []metav1.Label
 	}
 	switch len(words) {
 	case 0:
-		if of.Namespace == "" {
-			return "kind: every " + of.Kind.Kind
+		if objects.Namespace == "" {
+			return "kind: every " + objects.Kind.Kind
 		}
-		return "kind: every " + of.Kind.Kind + " of namespace " + of.Namespace
+		return "kind: every " + objects.Kind.Kind + " of namespace " + objects.Namespace
 	case 1:
 		return "label " + hideText(words[0])
 	}
@@ -248,16 +249,17 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 	return from
 }
 
-// selected returns the references from the selections of one object to the objects that they select, in the
-// order of the selections. A selection without any object gives one reference (see toNone). selected returns at
-// most as many references as the parameter most says; more is the number of those left out.
-func (f folder) selected(selections []selection, most int) (to []reference, more int) {
+// selected returns references, for the selections of one object, in the order of the selections. A selection gives
+// one reference to each object that it selects. If it selects no object, it gives one reference to the name "*" (see
+// toNone). selected returns at most limit references. The result omitted is the number of references that were left
+// out.
+func (f folder) selected(selections []selection, limit int) (to []reference, omitted int) {
 	candidates := map[selectable][]candidate{}
 	add := func(r reference) {
-		if len(to) < most {
+		if len(to) < limit {
 			to = append(to, r)
 		} else {
-			more++
+			omitted++
 		}
 	}
 	for _, s := range selections {
@@ -275,7 +277,7 @@ func (f folder) selected(selections []selection, most int) (to []reference, more
 			add(s.toNone())
 		}
 	}
-	return to, more
+	return to, omitted
 }
 
 // candidates returns a candidate for each object, with the labels and properties that selectors compare. All

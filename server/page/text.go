@@ -17,7 +17,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// maxText is how many bytes of one text are shown. So the size of a page is limited, whatever its texts are.
+// maxText limits the bytes of one text that a page shows. So the size of a page is limited, whatever its texts are.
 const maxText = 600
 
 // functions returns the functions that the templates call.
@@ -32,16 +32,16 @@ func functions() template.FuncMap {
 // cut shortens a text to at most maxText bytes, as cutTo does.
 func cut(text string) string { return cutTo(text, maxText) }
 
-// cutTo returns a text unchanged if it has at most as many bytes as the parameter most says. Otherwise it returns
-// only so many bytes of the text, without a partial character at their end, and "…".
-func cutTo(text string, most int) string {
-	if len(text) <= most {
+// cutTo shortens a text to at most limit bytes, and appends "…". It does not cut a UTF-8 character in two. A
+// text of at most limit bytes is returned unchanged.
+func cutTo(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most] + "…"
+	return text[:limit] + "…"
 }
 
 // place returns FILE:LINE. It returns only the file if the line is not known, and "" if nothing is known.

@@ -1,8 +1,8 @@
 package api
 
-// ACL admits and rejects requests by the address of the client: the one that Envoy takes for the
-// client's by the trusted hops and the PROXY protocol. Of all CIDRs that contain the address, the
-// longest decides; the order of rules has no meaning.
+// ACL admits and rejects requests by the address of the client. Behind proxies, Envoy finds this address by the
+// trusted hops or the PROXY protocol. If several CIDRs contain the address, the rule with the longest prefix
+// decides. The order of the rules has no meaning.
 type ACL struct {
 	// DefaultAction is for addresses that no rule contains.
 	DefaultAction ACLAction `json:"defaultAction"`

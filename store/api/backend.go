@@ -32,11 +32,11 @@ type Backend struct {
 	Spec BackendSpec `json:"spec"`
 }
 
-// BackendSpec holds exactly the part that its Type names.
+// BackendSpec has the endpoints of a Backend. The type says which field has them: static for the type Static.
 //
 // +kubebuilder:validation:XValidation:message="type Static needs static",rule="self.type != 'Static' || has(self.static)",fieldPath=".static"
 type BackendSpec struct {
-	// Type says where the endpoints come from. The field of that name holds them.
+	// Type says where the endpoints come from. For the type Static, the field static has them.
 	Type BackendType `json:"type"`
 	// Static is a fixed list of endpoints.
 	Static *StaticBackend `json:"static,omitempty"`

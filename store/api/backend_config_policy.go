@@ -89,7 +89,8 @@ type BackendSelector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
 
-// TCPKeepalive probes idle connections. What is not set is the system's.
+// TCPKeepalive probes idle connections. A field that is not set has the default of the
+// operating system.
 type TCPKeepalive struct {
 	// KeepAliveProbes is how many probes without an answer end a connection. Linux accepts
 	// at most 127.
@@ -116,7 +117,8 @@ type LoadBalancer struct {
 	// UpdateMergeWindow is how long Envoy gathers changes of endpoints before it applies them;
 	// 1s when it is not set. 0s applies each one at once.
 	UpdateMergeWindow *Duration `json:"updateMergeWindow,omitempty"`
-	// LeastRequest chooses the endpoint with the fewest active requests of a few.
+	// LeastRequest picks a few endpoints at random, and chooses the one of them with the
+	// fewest active requests.
 	LeastRequest *LeastRequest `json:"leastRequest,omitempty"`
 	// RoundRobin chooses one endpoint after the other.
 	RoundRobin *RoundRobin `json:"roundRobin,omitempty"`
@@ -158,7 +160,8 @@ type SlowStart struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]+([.][0-9]+)?$`
 	// +kubebuilder:validation:XValidation:message="must be above 0",rule="double(self) > 0.0"
 	Aggression *string `json:"aggression,omitempty"`
-	// MinWeightPercent is the share that an endpoint has at least, in percent of its full one.
+	// MinWeightPercent is the lowest share that a new endpoint gets, in percent of its full
+	// share.
 	MinWeightPercent *Percentage `json:"minWeightPercent,omitempty"`
 }
 
@@ -245,8 +248,8 @@ type HealthCheckHTTP struct {
 
 // HealthCheckGRPC calls grpc.health.v1.Health.
 type HealthCheckGRPC struct {
-	// ServiceName is the service whose health is asked for; that of the server when it is
-	// not set.
+	// ServiceName is the gRPC service whose health Envoy asks for. When it is not set, Envoy
+	// asks for the health of the whole server.
 	//
 	// +kubebuilder:validation:MaxLength=253
 	ServiceName *string `json:"serviceName,omitempty"`
@@ -268,15 +271,15 @@ type OutlierDetection struct {
 	Consecutive5xx *int32 `json:"consecutive5xx,omitempty"`
 	// Interval is the time between two looks at the endpoints; 10s when it is not set.
 	Interval *PositiveDuration `json:"interval,omitempty"`
-	// BaseEjectionTime is how long an endpoint is out, times how often it has been; 30s when
-	// it is not set.
+	// BaseEjectionTime is how long an endpoint is out the first time. The second time, it is
+	// out twice as long, then three times as long, and so on. The default is 30s.
 	BaseEjectionTime *PositiveDuration `json:"baseEjectionTime,omitempty"`
 	// MaxEjectionPercent is the highest share of endpoints that are out; 10 when it is not set.
 	MaxEjectionPercent *Percentage `json:"maxEjectionPercent,omitempty"`
 }
 
-// CircuitBreakers limit what one Envoy sends to a backend at a time. What is not
-// set is Envoy's: 1024, and 3 for retries.
+// CircuitBreakers limit what one Envoy sends to a backend at a time. A limit that is not set
+// has Envoy's default.
 //
 // +kubebuilder:validation:XValidation:message="set at least one of maxConnections, maxPendingRequests, maxRequests and maxRetries",rule="has(self.maxConnections) || has(self.maxPendingRequests) || has(self.maxRequests) || has(self.maxRetries)"
 type CircuitBreakers struct {
@@ -297,6 +300,6 @@ type CircuitBreakers struct {
 	//
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`
-	// TrackRemaining counts what is left in Envoy's statistics.
+	// TrackRemaining adds to Envoy's statistics how much of each limit is still free.
 	TrackRemaining *bool `json:"trackRemaining,omitempty"`
 }

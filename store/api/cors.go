@@ -70,17 +70,18 @@ type CSRF struct {
 // +kubebuilder:validation:MaxLength=1024
 type MatchText = string
 
-// StringMatch has exactly one way to compare set.
+// StringMatch compares a text in one way: exactly one of exact, prefix, suffix, contains and
+// safeRegex is set.
 //
 // +kubebuilder:validation:XValidation:message="set exactly one of exact, prefix, suffix, contains and safeRegex",rule="[has(self.exact), has(self.prefix), has(self.suffix), has(self.contains), has(self.safeRegex)].filter(x, x).size() == 1"
 type StringMatch struct {
-	// Exact matches a text that equals it.
+	// Exact matches a text that is equal to the given text.
 	Exact *MatchText `json:"exact,omitempty"`
-	// Prefix matches a text that begins with it.
+	// Prefix matches a text that begins with the given text.
 	Prefix *MatchText `json:"prefix,omitempty"`
-	// Suffix matches a text that ends with it.
+	// Suffix matches a text that ends with the given text.
 	Suffix *MatchText `json:"suffix,omitempty"`
-	// Contains matches a text that contains it.
+	// Contains matches a text that contains the given text.
 	Contains *MatchText `json:"contains,omitempty"`
 	// SafeRegex matches a whole text, as an RE2 regular expression.
 	SafeRegex *MatchText `json:"safeRegex,omitempty"`

@@ -55,7 +55,8 @@ type BasicAuth struct {
 	Users []HtpasswdLine `json:"users,omitempty"`
 	// SecretRef names the entry of a Secret that holds an htpasswd file.
 	SecretRef *SecretEntryRef `json:"secretRef,omitempty"`
-	// Disable takes back the basicAuth of a policy of a level above.
+	// Disable turns off the basicAuth that a policy of a higher level sets, for example a policy
+	// of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
@@ -71,13 +72,14 @@ type HtpasswdLine = string
 // +kubebuilder:validation:XValidation:message="set exactly one of secretRef, secretSelector and disable",rule="[has(self.secretRef), has(self.secretSelector), has(self.disable)].filter(x, x).size() == 1"
 // +kubebuilder:validation:XValidation:message="disable stands alone",rule="!has(self.disable) || (!has(self.keySources) && !has(self.forwardCredential) && !has(self.clientIdHeader))"
 type KeyAuth struct {
-	// SecretRef names a Secret. Each entry of its data is a client: the entry's name is that of
-	// the client, the value is its key.
+	// SecretRef names a Secret. Each entry of the Secret's data is a client: the name of the
+	// entry is the name of the client, and the value of the entry is the client's key.
 	SecretRef *SecretRef `json:"secretRef,omitempty"`
-	// SecretSelector selects Secrets of the policy's namespace. Their clients add up.
+	// SecretSelector selects Secrets of the policy's namespace. The clients of all these Secrets
+	// are accepted.
 	SecretSelector *SecretSelector `json:"secretSelector,omitempty"`
-	// KeySources are where a request may have its key: the first that is present decides. It is
-	// the header api-key when they are not set.
+	// KeySources are the places in which a request may have its key. The first place that has a
+	// key decides. If KeySources is not set, the place is the header api-key.
 	//
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=16
@@ -86,12 +88,13 @@ type KeyAuth struct {
 	ForwardCredential *bool `json:"forwardCredential,omitempty"`
 	// ClientIDHeader is a header that is sent to the backend with the client's name.
 	ClientIDHeader *HeaderName `json:"clientIdHeader,omitempty"`
-	// Disable takes back the apiKeyAuth of a policy of a level above.
+	// Disable turns off the apiKeyAuth that a policy of a higher level sets, for example a policy
+	// of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
-// KeySource is a place of a request that may have a key. Where several of its fields are
-// set, each is a place, in the order header, query, cookie.
+// KeySource is a place of a request that may have a key. If several of the fields are set,
+// each of them is a place, in the order header, query, cookie.
 //
 // +kubebuilder:validation:XValidation:message="set header, query or cookie",rule="has(self.header) || has(self.query) || has(self.cookie)"
 type KeySource struct {

@@ -7,12 +7,13 @@ import gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 type ExtensionRef struct {
 	// Name is the name of the GatewayExtension.
 	Name gwv1.ObjectName `json:"name"`
-	// Namespace is the namespace of the GatewayExtension; that of the policy when it is not
-	// set.
+	// Namespace is the namespace of the GatewayExtension. The default is the namespace of the
+	// policy.
 	Namespace *gwv1.Namespace `json:"namespace,omitempty"`
 }
 
-// In gives the reference with its Namespace, which is namespace where none is set.
+// In returns the reference with its Namespace set. If r has no Namespace, the result has the given one (the parameter
+// namespace).
 func (r *ExtensionRef) In(namespace string) *ExtensionRef {
 	if r.Namespace != nil {
 		return r
@@ -28,13 +29,13 @@ func (r *ExtensionRef) In(namespace string) *ExtensionRef {
 type ExtAuth struct {
 	// ExtensionRef names the GatewayExtension of the service.
 	ExtensionRef *ExtensionRef `json:"extensionRef,omitempty"`
-	// WithRequestBody replaces that of the GatewayExtension.
+	// WithRequestBody replaces the withRequestBody of the GatewayExtension.
 	WithRequestBody *RequestBody `json:"withRequestBody,omitempty"`
 	// ContextExtensions are sent to the service with each request.
 	//
 	// +kubebuilder:validation:MaxProperties=64
 	ContextExtensions map[string]ContextValue `json:"contextExtensions,omitempty"`
-	// Disable takes back the extAuth of a policy of a level above.
+	// Disable turns off the extAuth that a policy of a higher level sets, for example a policy of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
@@ -50,9 +51,9 @@ type ContextValue = string
 type ExtProc struct {
 	// ExtensionRef names the GatewayExtension of the service.
 	ExtensionRef *ExtensionRef `json:"extensionRef,omitempty"`
-	// ProcessingMode replaces that of the GatewayExtension.
+	// ProcessingMode replaces the processingMode of the GatewayExtension.
 	ProcessingMode *ProcessingMode `json:"processingMode,omitempty"`
-	// Disable takes back the extProc of a policy of a level above.
+	// Disable turns off the extProc that a policy of a higher level sets, for example a policy of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
@@ -86,8 +87,10 @@ const (
 	EntryPath          = "Path"
 )
 
-// RateLimitEntry is a key and a value: Generic's own; a header's name and value;
-// "remote_address" and the client's; "path" and the path with its query.
+// RateLimitEntry says which key and value Envoy sends to the service. For the type Generic, the
+// field generic has both. For Header, they are the name and the value of the header. For
+// RemoteAddress, they are "remote_address" and the client's address. For Path, they are "path" and
+// the path with its query.
 //
 // +kubebuilder:validation:XValidation:message="set generic for the type Generic, header for the type Header, and neither for others",rule="has(self.generic) == (self.type == 'Generic') && has(self.header) == (self.type == 'Header')"
 type RateLimitEntry struct {

@@ -5,13 +5,14 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// GatewayExtension is an external service that Envoy calls for requests, or who issues tokens.
-// TrafficPolicies name it in extAuth, extProc, oauth2, rateLimit.global and jwtAuth.
+// GatewayExtension describes an external service that Envoy calls for requests, or the issuers
+// of the tokens that Envoy accepts. TrafficPolicies refer to a GatewayExtension in extAuth, extProc,
+// oauth2, rateLimit.global and jwtAuth.
 type GatewayExtension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec holds the service.
+	// Spec is the service or the issuers.
 	Spec GatewayExtensionSpec `json:"spec"`
 }
 
@@ -29,12 +30,13 @@ func (s *GatewayExtensionStatus) DeepCopy() *GatewayExtensionStatus {
 	return out
 }
 
-// GatewayExtensionSpec holds exactly one of its services.
+// GatewayExtensionSpec sets exactly one service: extAuth, extProc, oauth2, rateLimit or jwt.
 //
 // +kubebuilder:validation:XValidation:message="set exactly one of extAuth, extProc, jwt, oauth2 and rateLimit",rule="[has(self.extAuth), has(self.extProc), has(self.jwt), has(self.oauth2), has(self.rateLimit)].filter(x, x).size() == 1"
 // +kubebuilder:validation:XValidation:message="set what type names",rule="!has(self.type) || (self.type == 'ExtAuth' ? has(self.extAuth) : self.type == 'ExtProc' ? has(self.extProc) : self.type == 'JWT' ? has(self.jwt) : self.type == 'OAuth2' ? has(self.oauth2) : has(self.rateLimit))"
 type GatewayExtensionSpec struct {
-	// Type repeats which service it is. Older versions of kgateway require it.
+	// Type is the kind of the service that is set. gatefold does not need it, but older versions of kgateway
+	// require it.
 	//
 	// +kubebuilder:validation:Enum=ExtAuth;ExtProc;JWT;OAuth2;RateLimit
 	Type *string `json:"type,omitempty"`
@@ -51,9 +53,10 @@ type GatewayExtensionSpec struct {
 	JWT *JWT `json:"jwt,omitempty"`
 }
 
-// GRPCService is where a service answers.
+// GRPCService is a service that Envoy calls with gRPC.
 type GRPCService struct {
-	// BackendRef is the Service or Backend of the service. Envoy speaks HTTP/2 to it.
+	// BackendRef is the Service or Backend with the endpoints of the gRPC service. Envoy speaks
+	// HTTP/2 to them.
 	BackendRef BackendRef `json:"backendRef"`
 	// Authority is the :authority header of calls; the cluster's name when it is not set.
 	//
@@ -61,7 +64,7 @@ type GRPCService struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:\[\]-]+$`
 	Authority *string `json:"authority,omitempty"`
-	// RequestTimeout limits a call, for extProc the stream of a whole request.
+	// RequestTimeout limits the time of a call. For extProc, one call is the stream for a whole request.
 	RequestTimeout *PositiveDuration `json:"requestTimeout,omitempty"`
 	// Retry repeats calls that fail.
 	Retry *ServiceRetry `json:"retry,omitempty"`
@@ -124,18 +127,18 @@ type ServiceBackoff struct {
 	MaxInterval *Duration `json:"maxInterval,omitempty"`
 }
 
-// ExtAuthProvider decides whether a request may pass: by envoy.service.auth.v3, or as the
-// answer to an HTTP request says.
+// ExtAuthProvider is a service that decides whether a request may pass. Envoy asks it with gRPC
+// (envoy.service.auth.v3) or with an HTTP request.
 //
 // +kubebuilder:validation:XValidation:message="set exactly one of grpcService and httpService",rule="has(self.grpcService) != has(self.httpService)"
 type ExtAuthProvider struct {
-	// GRPCService is where a service for gRPC answers.
+	// GRPCService is a service that Envoy asks with gRPC.
 	GRPCService *GRPCService `json:"grpcService,omitempty"`
-	// HTTPService is where a service for HTTP answers, as forward authentication has it.
+	// HTTPService is a service that Envoy asks with an HTTP request ("forward authentication").
 	HTTPService *HTTPService `json:"httpService,omitempty"`
 	// HeadersToForward are the headers of the request that the service sees. When the list is
-	// empty, a GRPCService sees all of them. An HTTPService always sees Host, Authorization, the
-	// method and the path, and no others when the list is empty.
+	// empty, a GRPCService sees all headers. An HTTPService always sees Host, Authorization, the
+	// method and the path. When the list is empty, it sees nothing else.
 	//
 	// +kubebuilder:validation:MaxItems=64
 	HeadersToForward []AnyHeaderName `json:"headersToForward,omitempty"`
@@ -163,19 +166,20 @@ type ExtAuthProvider struct {
 
 // RequestBody sends the body of a request to the service. Envoy buffers it meanwhile.
 type RequestBody struct {
-	// MaxRequestBytes is the longest body. Envoy answers 413 to a longer one, or sends the
-	// beginning of it with AllowPartialMessage.
+	// MaxRequestBytes limits the bytes of a body that are sent. Envoy answers 413 to a request with
+	// a longer body, unless AllowPartialMessage is set.
 	//
 	// +kubebuilder:validation:Minimum=1
 	MaxRequestBytes int32 `json:"maxRequestBytes"`
-	// AllowPartialMessage sends the first MaxRequestBytes of a body that is longer.
+	// AllowPartialMessage sends only the first MaxRequestBytes bytes of a longer body, in place of
+	// the answer 413.
 	AllowPartialMessage bool `json:"allowPartialMessage,omitempty"`
 	// PackAsBytes sends the body as bytes in place of UTF-8 text.
 	PackAsBytes bool `json:"packAsBytes,omitempty"`
 }
 
-// ExtProcProvider sees and changes requests and responses, by
-// envoy.service.ext_proc.v3.
+// ExtProcProvider is a service that sees requests and responses and may change them. Envoy calls
+// it with gRPC (envoy.service.ext_proc.v3).
 type ExtProcProvider struct {
 	// GRPCService is where the service answers.
 	GRPCService GRPCService `json:"grpcService"`
@@ -185,10 +189,10 @@ type ExtProcProvider struct {
 	FailOpen *bool `json:"failOpen,omitempty"`
 	// ProcessingMode says which parts of requests and responses the service sees.
 	ProcessingMode *ProcessingMode `json:"processingMode,omitempty"`
-	// AllowProcessingModeOverride lets the service change the mode for a request, to
-	// one of AllowedProcessingModeOverrides if there are any.
+	// AllowProcessingModeOverride lets the service change the mode for a request.
 	AllowProcessingModeOverride bool `json:"allowProcessingModeOverride,omitempty"`
-	// AllowedProcessingModeOverrides are the modes that the service may change to.
+	// AllowedProcessingModeOverrides are the modes that the service may change to. When the list
+	// is empty, the service may change to any mode.
 	//
 	// +kubebuilder:validation:MaxItems=16
 	AllowedProcessingModeOverrides []ProcessingMode `json:"allowedProcessingModeOverrides,omitempty"`
@@ -200,7 +204,7 @@ type ExtProcProvider struct {
 	// StatPrefix is put before the names of the filter's statistics.
 	StatPrefix *StatPrefix `json:"statPrefix,omitempty"`
 	// RouteCacheAction says whether the route is chosen again when the service has changed a
-	// request. gatefold supports Retain only: it is not.
+	// request. gatefold supports only Retain: the route is not chosen again.
 	//
 	// +kubebuilder:validation:Enum=Retain
 	RouteCacheAction *string `json:"routeCacheAction,omitempty"`
@@ -248,7 +252,7 @@ type ProcessingMode struct {
 type RateLimitProvider struct {
 	// GRPCService is where the service answers.
 	GRPCService GRPCService `json:"grpcService"`
-	// Domain names the limits inside the service.
+	// Domain is the domain of Envoy's requests to the service. The service finds its limits by the domain.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256

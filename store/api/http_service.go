@@ -1,8 +1,8 @@
 package api
 
-// HTTPService is a service that is asked by HTTP: it gets the method, the path and headers of a
-// request. With 200 the request passes. Any other answer but one of 500 and above goes to the
-// client as it is: a redirect to a login, for example.
+// HTTPService is a service that Envoy asks over HTTP whether a request may pass. The service gets
+// the method, the path and headers of the request. If it answers 200, the request passes. Any
+// other answer below 500 goes unchanged to the client, for example a redirect to a login.
 type HTTPService struct {
 	// BackendRef is the Service or Backend of the service.
 	BackendRef BackendRef `json:"backendRef"`
@@ -38,13 +38,14 @@ type AuthorizationRequest struct {
 
 // AuthorizationResponse says what is used of the answer of an HTTPService.
 type AuthorizationResponse struct {
-	// HeadersToBackend are headers of an answer of 200 that the backend receives. The client's
-	// own are removed, also when the answer lacks them.
+	// HeadersToBackend are headers of an answer 200 that the backend receives. Headers of these
+	// names from the client are always removed, even if the answer does not have them.
 	//
 	// +kubebuilder:validation:MaxItems=64
 	HeadersToBackend []HeaderName `json:"headersToBackend,omitempty"`
-	// HeadersToClient are headers of any other answer that the client receives, besides
-	// Location, Set-Cookie, WWW-Authenticate and Content-Type; all of them when the list is empty.
+	// HeadersToClient are the headers that the client receives from an answer other than 200. The
+	// client always receives Location, Set-Cookie, WWW-Authenticate and Content-Type. When the list
+	// is empty, the client receives all headers.
 	//
 	// +kubebuilder:validation:MaxItems=64
 	HeadersToClient []HeaderName `json:"headersToClient,omitempty"`

@@ -35,6 +35,7 @@ type HTTPRouteRule struct {
 	AllowedRoutes *gwv1.AllowedRoutes `json:"allowedRoutes,omitempty"`
 }
 
-// PathMatchPostfix matches a child's path that follows its parent's after
-// anything (GEP-1058, Path Matching, option 2).
+// PathMatchPostfix is the type of a path in a child route. It matches a path
+// that begins with the prefix of the parent's match and ends with the child's
+// value. Anything may be between the two (GEP-1058, Path Matching, option 2).
 const PathMatchPostfix gwv1.PathMatchType = "PathPostfix"

@@ -12,10 +12,10 @@ type JWTAuth struct {
 	Disable *Disable `json:"disable,omitempty"`
 }
 
-// JWT says which tokens are accepted: one of any of the providers is enough.
+// JWT says which tokens are accepted. A request needs only one valid token, from any of the providers.
 type JWT struct {
-	// ValidationMode says what happens to a request without a valid token. Strict rejects it,
-	// AllowMissing lets requests without a token pass, AllowMissingOrFailed all of them.
+	// ValidationMode says what happens to a request without a valid token. Strict rejects the request.
+	// AllowMissing lets it pass if it has no token. AllowMissingOrFailed lets it pass in any case.
 	//
 	// +kubebuilder:validation:Enum=Strict;AllowMissing;AllowMissingOrFailed
 	// +kubebuilder:default=Strict
@@ -42,17 +42,19 @@ type JWTProvider struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// Issuer is what the claim iss of a token must be; any when it is not set.
+	// Issuer is the value that the claim iss of a token must have. If it is not set, the claim may
+	// have any value.
 	//
 	// +kubebuilder:validation:MaxLength=2048
 	Issuer *string `json:"issuer,omitempty"`
-	// Audiences are what the claim aud of a token must have one of; any when they are not set.
+	// Audiences are the accepted values of the claim aud. A token must have at least one of them. If
+	// they are not set, the claim may have any value.
 	//
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Audiences []JWTAudience `json:"audiences,omitempty"`
-	// TokenSource is where a request has its token: header Authorization, behind Bearer, when it is
-	// not set.
+	// TokenSource is where a request has its token. If it is not set, the token follows the word
+	// Bearer in the header Authorization.
 	TokenSource *JWTTokenSource `json:"tokenSource,omitempty"`
 	// ForwardToken sends the token to the backend, too.
 	ForwardToken *bool `json:"forwardToken,omitempty"`
@@ -107,7 +109,8 @@ type JWTHeaderSource struct {
 
 // JWTClaimToHeader copies a claim into a header.
 type JWTClaimToHeader struct {
-	// Name is the name of the claim, with dots in front of those inside others: address.city.
+	// Name is the name of the claim. For a claim inside another claim, it has both names with a dot
+	// between them, such as address.city.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
@@ -159,13 +162,13 @@ type ConfigMapRef struct {
 	Name gwv1.ObjectName `json:"name"`
 }
 
-// JWKSEntry is the entry of a ConfigMap with keys.
+// JWKSEntry is the name of the entry in a ConfigMap's data that has the keys for tokens (see LocalJWKS).
 const JWKSEntry = "jwks"
 
 // RemoteJWKS are keys that Envoy fetches from the provider.
 type RemoteJWKS struct {
-	// URL is where the keys are. Envoy sends its host and path; BackendRef says where to, and whether
-	// by TLS.
+	// URL is the address of the keys. Envoy requests its path, with its host as the Host header, from
+	// the BackendRef. The BackendRef also decides whether the connection uses TLS.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
@@ -188,8 +191,8 @@ type RemoteJWKS struct {
 
 // JWKSAsyncFetch fetches keys before a request needs them.
 type JWKSAsyncFetch struct {
-	// FastListener does not have a new listener wait for the first fetch. gatefold has no listener
-	// wait in either case.
+	// FastListener lets a new listener serve requests before the first fetch is complete. It has no
+	// effect: gatefold's listeners never wait for a fetch.
 	FastListener *bool `json:"fastListener,omitempty"`
 	// FailedRefetchDuration is the time to the next fetch after one that failed; 1s when it is not
 	// set.

@@ -2,7 +2,7 @@ package api
 
 import gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-// OAuth2 has users sign in at an identity provider.
+// OAuth2 requires that users sign in at an identity provider.
 type OAuth2 struct {
 	// ExtensionRef names the GatewayExtension of the identity provider.
 	ExtensionRef *ExtensionRef `json:"extensionRef"`
@@ -23,8 +23,8 @@ type OAuth2Provider struct {
 	IssuerURI *string `json:"issuerURI,omitempty"`
 	// AuthorizationEndpoint is where browsers are redirected to sign in.
 	AuthorizationEndpoint *HTTPSURI `json:"authorizationEndpoint,omitempty"`
-	// TokenEndpoint is where Envoy exchanges codes for tokens. Its host and path are those of
-	// the request that Envoy sends to BackendRef.
+	// TokenEndpoint is the URL where Envoy exchanges codes for tokens. Envoy sends the request to
+	// BackendRef, with the host and the path of this URL.
 	TokenEndpoint *HTTPSURI `json:"tokenEndpoint,omitempty"`
 	// EndSessionEndpoint is where browsers are redirected after a logout, so that the identity
 	// provider ends its session too. It needs the scope openid.
@@ -69,7 +69,8 @@ type HTTPSURI = string
 // +kubebuilder:validation:Pattern=`^[!#-\[\]-~]+$`
 type OAuth2Scope = string
 
-// OAuth2Credentials are those of a client of an identity provider.
+// OAuth2Credentials are the ID and the secret of a client that is registered at an identity
+// provider.
 type OAuth2Credentials struct {
 	// ClientID is the client's name at the identity provider.
 	//
@@ -128,7 +129,7 @@ type CookieName = string
 
 // OAuth2DenyRedirect selects requests that are not redirected.
 type OAuth2DenyRedirect struct {
-	// Headers select requests of which one of these headers matches.
+	// Headers select a request if at least one entry matches a header of the request.
 	//
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16

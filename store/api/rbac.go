@@ -2,8 +2,8 @@ package api
 
 // RBAC admits or rejects requests by expressions and by the address of the client.
 type RBAC struct {
-	// Action is what is done with the requests that Policy matches: Allow admits them alone, Deny
-	// rejects them.
+	// Action is what is done with the requests that Policy matches: Allow admits only these
+	// requests, Deny rejects them.
 	//
 	// +kubebuilder:validation:Enum=Allow;Deny
 	// +kubebuilder:default=Allow
@@ -28,13 +28,13 @@ const (
 // +kubebuilder:validation:MaxLength=16384
 type CELExpression = string
 
-// RBACPolicy matches a request that one of MatchExpressions matches and that comes from one of
-// AllowedCIDRs. A list that is not set matches all.
+// RBACPolicy matches a request if one of MatchExpressions is true and the client's address is in
+// one of AllowedCIDRs. A list that is not set matches every request.
 //
 // +kubebuilder:validation:XValidation:message="set at least one of matchExpressions, allowedCIDRs and blockedCIDRs",rule="has(self.matchExpressions) || has(self.allowedCIDRs) || has(self.blockedCIDRs)"
 type RBACPolicy struct {
-	// MatchExpressions match a request if one of them is true. One that fails, as it reads a header
-	// that the request does not have, does not match.
+	// MatchExpressions match a request if one of them is true. An expression that fails, for
+	// example because it reads a header that the request does not have, is not true.
 	//
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256

@@ -8,8 +8,8 @@ import (
 
 // The annotations that order TrafficPolicies.
 const (
-	// AnnotationPolicyPriority on a route says how its policies meet those of the
-	// routes that it delegates to.
+	// AnnotationPolicyPriority on a route that delegates decides, if a policy of this
+	// route and a policy of a child route set the same field, which of them wins.
 	AnnotationPolicyPriority = "kgateway.dev/inherited-policy-priority"
 	// AnnotationPolicyWeight on a policy puts it before others of equal standing:
 	// an integer, higher first, 0 when it is not written.
@@ -92,7 +92,8 @@ type PolicyTarget struct {
 	//
 	// +kubebuilder:validation:Enum=gateway.networking.k8s.io
 	Group gwv1.Group `json:"group"`
-	// Kind is the kind of the target. Routes of connections and datagrams have acl alone.
+	// Kind is the kind of the target. A policy for a TCPRoute, TLSRoute or UDPRoute can set
+	// only acl.
 	//
 	// +kubebuilder:validation:Enum=HTTPRoute;Gateway;GRPCRoute;ListenerSet;TCPRoute;TLSRoute;UDPRoute
 	Kind gwv1.Kind `json:"kind"`
@@ -109,7 +110,8 @@ type PolicySelector struct {
 	//
 	// +kubebuilder:validation:Enum=gateway.networking.k8s.io
 	Group gwv1.Group `json:"group"`
-	// Kind is the kind of the targets. Routes of connections and datagrams have acl alone.
+	// Kind is the kind of the targets. A policy for TCPRoutes, TLSRoutes or UDPRoutes can set
+	// only acl.
 	//
 	// +kubebuilder:validation:Enum=HTTPRoute;Gateway;GRPCRoute;ListenerSet;TCPRoute;TLSRoute;UDPRoute
 	Kind gwv1.Kind `json:"kind"`
@@ -172,7 +174,8 @@ type BodyTransform struct {
 	Value *string `json:"value,omitempty"`
 }
 
-// RateLimit limits requests. Its parts are merged apart.
+// RateLimit limits requests. Local and global are merged independently: one policy can set
+// local, and another policy can set global for the same route.
 type RateLimit struct {
 	// Local is counted by each Envoy for itself.
 	Local *LocalRateLimit `json:"local,omitempty"`
@@ -180,8 +183,8 @@ type RateLimit struct {
 	Global *GlobalRateLimit `json:"global,omitempty"`
 }
 
-// LocalRateLimit is counted by each Envoy for itself, and for each match of a
-// route's rule.
+// LocalRateLimit is a limit that each Envoy counts for itself. Each match of a route's rule
+// has a count of its own.
 type LocalRateLimit struct {
 	// TokenBucket is the limit; there is none when it is not set.
 	TokenBucket *TokenBucket `json:"tokenBucket,omitempty"`
@@ -260,30 +263,32 @@ type Buffer struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:message="maxRequestSize must be a number of bytes of more than 0 and less than 4Gi, such as 65536, 64Ki or 1.5M",rule="type(self) == int ? int(self) > 0 && int(self) < 4294967296 : string(self).size() <= 20 && string(self).matches('^[+]?[0-9]+([.][0-9]*)?(k|M|G|Ki|Mi|Gi|[eE][0-9]{1,2})?$') && quantity(string(self)).isGreaterThan(quantity('0')) && quantity(string(self)).isLessThan(quantity('4Gi'))"
 	MaxRequestSize *resource.Quantity `json:"maxRequestSize,omitempty"`
-	// Disable takes back the buffer of a policy of a level above.
+	// Disable turns off a buffer that a policy of a level above sets, for example a policy for
+	// the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
 // Timeouts limit a request; 0s is no limit.
 type Timeouts struct {
-	// Request limits the time until the whole response; 0s is no limit.
+	// Request limits the time until the whole response has arrived; 0s is no limit.
 	Request *Duration `json:"request,omitempty"`
 	// StreamIdle limits the time without data in either direction; 0s is no limit.
 	StreamIdle *Duration `json:"streamIdle,omitempty"`
 }
 
-// RetryCondition is a kind of failure that Envoy repeats a request for.
+// RetryCondition is a kind of failure. After such a failure, Envoy sends the request again.
 //
 // +kubebuilder:validation:Enum="5xx";"gateway-error";reset;"reset-before-request";"connect-failure";"envoy-ratelimited";"retriable-4xx";"refused-stream";"retriable-status-codes";"http3-post-connect-failure";cancelled;"deadline-exceeded";internal;"resource-exhausted";unavailable
 type RetryCondition = string
 
-// RetryStatusCode is the status code of a response that Envoy repeats a request for.
+// RetryStatusCode is a status code. If a response has it, Envoy sends the request again.
 //
 // +kubebuilder:validation:Minimum=400
 // +kubebuilder:validation:Maximum=599
 type RetryStatusCode = int32
 
-// Retry repeats attempts that fail by one of RetryOn or StatusCodes.
+// Retry sends a request again if an attempt fails in a way that RetryOn names, or if the
+// response has one of StatusCodes.
 //
 // +kubebuilder:validation:XValidation:message="retryOn or statusCodes must be set",rule="has(self.retryOn) || has(self.statusCodes)"
 type Retry struct {
@@ -299,18 +304,20 @@ type Retry struct {
 	Attempts *int32 `json:"attempts,omitempty"`
 	// PerTryTimeout limits each attempt.
 	PerTryTimeout *PositiveDuration `json:"perTryTimeout,omitempty"`
-	// StatusCodes are the status codes of responses that fail.
+	// StatusCodes are status codes after which Envoy sends the request again.
 	//
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	StatusCodes []RetryStatusCode `json:"statusCodes,omitempty"`
-	// BackoffBaseInterval is the time before the first repetition. It grows with each one.
+	// BackoffBaseInterval is the time before the first repetition. The time grows with each
+	// further repetition.
 	//
 	// +kubebuilder:default="25ms"
 	BackoffBaseInterval *PositiveDuration `json:"backoffBaseInterval,omitempty"`
 }
 
-// HashPolicy is one source of a request's hash: exactly one is set.
+// HashPolicy is one source of a request's hash. Exactly one of Header, Cookie and SourceIP
+// is set.
 //
 // +kubebuilder:validation:XValidation:message="set exactly one of header, cookie and sourceIP",rule="[has(self.header), has(self.cookie), has(self.sourceIP)].filter(x, x).size() == 1"
 type HashPolicy struct {
@@ -342,8 +349,8 @@ type HashCookie struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Path *string `json:"path,omitempty"`
-	// TTL is the lifetime of the cookie, which Envoy sets for clients that do not have it.
-	// 0s is a cookie of the browser's session.
+	// TTL is the lifetime of the cookie. If TTL is set, Envoy sets the cookie for clients that
+	// do not have it. 0s means that the cookie ends with the session of the browser.
 	TTL *Duration `json:"ttl,omitempty"`
 	// Secure sets the attribute Secure of a cookie that Envoy sets.
 	Secure *bool `json:"secure,omitempty"`

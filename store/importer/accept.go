@@ -13,8 +13,8 @@ type acceptance struct {
 	used    map[string]bool // the entries that had an effect
 }
 
-// contains reports whether Options.Accept has at least one of the names. It also records that this entry had an
-// effect (see unused).
+// contains reports whether at least one of the names is an entry of Options.Accept. It also records that the first
+// such entry had an effect (see unused).
 func (a *acceptance) contains(names ...string) bool {
 	for _, name := range names {
 		if slices.Contains(a.entries, name) {

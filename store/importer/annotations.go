@@ -93,8 +93,8 @@ func (s *settings) failClosed(message string, fields ...string) {
 
 // annotation reads one annotation of ingress-nginx into s, and adds the verdict. The parameter key is the name
 // of the annotation without the prefix. If import cannot express the annotation, the paths of the Ingress
-// answer 500 (failClosed). If ofHost returns a reason, all paths of the Ingress's hosts answer 500, even paths of
-// other Ingresses.
+// answer 500 (failClosed). Some annotations apply to a whole host in nginx (see ofHost). If import cannot express one
+// of these, all paths of the Ingress's hosts answer 500, even paths of other Ingresses.
 func (s *settings) annotation(key, value string) {
 	name := nginxPrefix + key
 	field := join("metadata.annotations", name)
@@ -225,10 +225,10 @@ func (s *settings) readAliases(value string) bool {
 	return all
 }
 
-// protection reads an annotation, and sets the fields of the TrafficPolicy that express it, if any. Then class is
-// Same or Different, and message says how the policy expresses the annotation. If import cannot express the value
-// of the annotation, class is Refused, and message is the reason. For an annotation that protection does not know,
-// class and message are "".
+// protection reads an annotation that a TrafficPolicy can express, and sets the fields of the policy. The result
+// class is then Same or Different, and the result message says how the policy expresses the annotation. If import
+// cannot express the value of the annotation, class is Refused, and message is the reason. For an annotation that
+// protection does not know, class and message are "".
 func (s *settings) protection(key, value string) (class Class, message string) {
 	switch key {
 	case "whitelist-source-range", "allowlist-source-range", "denylist-source-range":

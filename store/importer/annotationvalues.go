@@ -8,9 +8,8 @@ import (
 )
 
 // readBasicAuth sets the field basicAuth of the TrafficPolicy from the annotations auth-type, auth-secret and
-// auth-secret-type. Then class is Different, and message explains the difference for one of the annotations: the
-// one that the parameter key names. If import cannot express the annotations, class is Refused, and message is the
-// reason.
+// auth-secret-type. If it succeeds, class is Different, and message says what differs for the annotation with the
+// name key. If import cannot express the annotations, class is Refused, and message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {
@@ -34,8 +33,8 @@ func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	return Different, "basicAuth; the hashes of passwords must be {SHA}: gatefold hash writes them"
 }
 
-// readCORS sets the field cors of the TrafficPolicy from the CORS annotations. A missing annotation gets the
-// default of ingress-nginx. If every origin is allowed, credentials are not. readCORS sets nothing if enable-cors
+// readCORS sets the field cors of the TrafficPolicy from the CORS annotations. A missing annotation gets the default
+// of ingress-nginx. If every origin is allowed, readCORS does not allow credentials. It sets nothing if enable-cors
 // is not true, or if no allowed origin can be expressed (see plainOrigins).
 func (s *settings) readCORS() {
 	if on, _ := boolean(s.values["enable-cors"]); !on {

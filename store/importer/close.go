@@ -17,10 +17,10 @@ type closing struct {
 	gone    []*item // removed objects; references to them fail closed
 }
 
-// closeTargets makes the targets of a policy fail closed (see failClosed), because the policy cannot be
-// imported. If a target is not in the input, the objects that refer to this target fail closed (see shutUsers),
-// unless the target is an HTTPRoute or GRPCRoute, or is selected by labels. If a target is of a kind that cannot
-// fail closed, such as a GatewayClass, the import is blocked.
+// closeTargets makes the targets of a policy fail closed (see failClosed), because the policy cannot be imported.
+// If a target in targetRefs is not in the input, the objects that refer to this target fail closed instead (see
+// shutUsers). Nothing is done for a missing HTTPRoute or GRPCRoute. If a target is of a kind that cannot fail
+// closed, such as a GatewayClass, the import is blocked.
 func (c *closing) closeTargets(policy *item, targets []target) {
 	for _, t := range targets {
 		if !t.closable() {
@@ -98,9 +98,9 @@ func (c *closing) closeRules(route *item, section, because string) {
 	}
 }
 
-// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent with the same name as a
-// parent of the given route. The given route is left out already, and these other routes could get connections
-// that were for it.
+// shutNeighbours leaves out TCPRoutes, TLSRoutes and UDPRoutes that have a parent with the same name as a parent
+// of the given route. The given route is left out already. Without shutNeighbours, these other routes could get
+// its connections.
 func (c *closing) shutNeighbours(route *item) {
 	for _, other := range c.objects.all {
 		if other.left || !other.isRoute() || other.is("HTTPRoute", "GRPCRoute") {
@@ -142,8 +142,9 @@ func (c *closing) removed(from *item, ref any) *item {
 }
 
 // shutUsers changes the objects that refer to the parameter gone, an object that is left out or is not in the
-// input. Routes whose rules refer to gone fail closed. Routes lose gone from their parentRefs. If gone is a
-// Gateway, its ListenerSets are left out.
+// input. If the rules of a route refer to gone, the route fails closed. If gone is a parent of a route, it is
+// removed from the route's parentRefs; a route without another parent is left out. If gone is a Gateway, its
+// ListenerSets are left out.
 func (c *closing) shutUsers(gone *item) {
 	for _, user := range c.objects.all {
 		switch {
@@ -188,16 +189,16 @@ func (c *closing) shutReferring(route, gone *item) {
 	}
 }
 
-// isParent reports whether a parent reference names the object in the parameter to. The parameter ref is the
-// reference: an entry of parentRefs, or the parentRef of a ListenerSet. The parameter from is the object that
-// contains the reference. A reference without a kind names a Gateway.
+// isParent reports whether a parent reference names an object. The parameter ref is the reference: an entry of
+// parentRefs, or the parentRef of a ListenerSet. The parameter from is the object that contains the reference, and
+// the parameter to is the object that may be its parent. A reference without a kind names a Gateway.
 func isParent(from *item, ref any, to *item) bool {
 	return (text(at(ref, "kind")) != "" || to.is("Gateway")) && refersTo(from, ref, to)
 }
 
-// refersTo reports whether a reference names the object in the parameter to. The parameter ref is the reference,
-// and the parameter from is the object that contains the reference. A reference without a kind matches objects of
-// all kinds. Groups are not compared.
+// refersTo reports whether a reference names an object. The parameter ref is the reference, the parameter from is
+// the object that contains it, and the parameter to is the object that it may name. A reference without a kind
+// matches objects of all kinds. Groups are not compared.
 func refersTo(from *item, ref any, to *item) bool {
 	kind := text(at(ref, "kind"))
 	return text(at(ref, "name")) == to.key.Name && (kind == "" || kind == to.key.Kind) &&

@@ -24,10 +24,10 @@ func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
 	}
 }
 
-// split returns the HTTPRoute rules that send the requests for l, a path of a host, to backends. Without a
-// canary, this is one rule. With a canary, the last rule splits requests by weight. The rules before the last one
-// match a header or cookie that selects the canary or the main backend. If the order of rules decides (l.ordered),
-// there is only the last rule. The parameter filters is for all rules.
+// split returns the HTTPRoute rules that send the requests for l, a path of a host, to backends. Every rule gets
+// the given filters. Without a canary, split returns one rule. With a canary, the last rule splits requests by
+// weight. The rules before the last one match a header or cookie that selects the canary or the main backend. On a
+// host with regular expressions (l.ordered), such rules cannot be expressed: split then returns only the last rule.
 func (w *routeWriter) split(l *location, filters []any) []any {
 	rule := func(matches []any, backends ...any) map[string]any {
 		r := map[string]any{"matches": matches, "backendRefs": backends}

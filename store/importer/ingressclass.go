@@ -82,9 +82,9 @@ func (n *nginx) leaveOther(ingress *item) {
 }
 
 // closeOther handles an Ingress of a class that is not imported. On hosts that are imported, it makes the paths of
-// this Ingress answer 500 (see closeOtherPath), or the whole host if ofHost returns a reason for an annotation. The
-// result closed is true if at least one path or host answers 500 because of this Ingress. A canary Ingress
-// protects nothing: its paths are skipped, and the result is false.
+// this Ingress answer 500 (see closeOtherPath). If the Ingress has an annotation that closes whole hosts (see
+// ofHost), the whole host answers 500. The result closed is true if at least one path or host answers 500 because of
+// this Ingress. A canary Ingress protects nothing: its paths are skipped, and the result is false.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -108,11 +108,11 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 	return closed
 }
 
-// closeOtherPath adds a path to a host, so that requests for the path get the answer 500. The path is from an
-// Ingress that is not imported (see closeOther). If the host already has the same path from another Ingress,
-// nothing is added, but the existing path may answer 500 (see shadow). A path of spec.defaultBackend does not
-// change the existing path. The result closed is true if closeOtherPath added the path, now or in an earlier call,
-// or made the existing path answer 500.
+// closeOtherPath closes a path of an Ingress that is not imported (see closeOther): requests for the path get the
+// answer 500. If the host does not have the path yet, closeOtherPath adds the path to the host. If the host has the
+// same path from another Ingress, shadow decides whether that path must answer 500 from now on. If path comes from
+// spec.defaultBackend, the host's own path stays unchanged. The result closed is true if closeOtherPath added the
+// path, now or in an earlier call, or if shadow made the host's path answer 500.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host

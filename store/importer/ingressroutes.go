@@ -15,10 +15,10 @@ import (
 const (
 	ingressGateway   = "ingress"
 	ingressNamespace = "ingress"
-	maxRules         = 16   // of a route, and the most targets of a policy
-	maxWritten       = 15   // rules of a route that import writes, so that closeSpellings can add one
-	maxPaths         = 1400 // of a host: the names of its routes have a number of two digits
-	maxCertificates  = 63   // besides the listener for http
+	maxRules         = 16   // the most rules of a route that the schema allows, and the most targets of a policy
+	maxWritten       = 15   // the most rules of a route that import writes; closeSpellings can add one more
+	maxPaths         = 1400 // the most paths of a host; the names of the host's routes end in a number of two digits
+	maxCertificates  = 63   // the most listeners with a certificate; the Gateway also has a listener for http
 )
 
 // routeWriter writes the HTTPRoutes of all hosts. It records which rules belong to which Ingress, and then
@@ -203,7 +203,8 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 }
 
 // rules returns the HTTPRoute rules for one path of a host: one rule, or several if the path has a canary. The
-// parameter scheme is that of the method route. If the path must answer 500, its rule has only matches.
+// parameter scheme is http, https or closed, as in the method route. If requests for the path must be answered with
+// 500, the rule has no backendRefs and no filters.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {

@@ -15,9 +15,9 @@ type location struct {
 	*ingressPath
 	matches []any
 	rewrite map[string]any
-	// ordered is true if the order of the rules decides which rule gets a request. That is so if the host's
-	// paths, at least those that are not of type Exact, become regular expressions, because these have the same
-	// precedence.
+	// ordered is true if the order of the rules decides which rule gets a request. That is so if the host's paths
+	// become regular expressions, because all regular expressions have the same precedence. Paths of type Exact may
+	// stay as they are.
 	ordered bool
 }
 
@@ -89,10 +89,10 @@ var (
 	literal  = regexp.MustCompile(`^/[A-Za-z0-9/_-]*$`)
 )
 
-// prefixes sets the route matches of a host on which a rewrite-target keeps a part of the path, such as $1.
-// Only a PathPrefix match can have such a rewrite, and unlike nginx, a PathPrefix is case-sensitive. If paths
-// of the host have different protection, or a path or rewrite cannot be expressed, prefixes sets h.closed: the
-// whole host answers 500.
+// prefixes sets the route matches of all paths of a host. It is for a host that has an annotation rewrite-target
+// with a group such as $1, which keeps a part of the path. Only a PathPrefix match can have such a rewrite, and
+// unlike nginx, a PathPrefix is case-sensitive. If paths of the host have different protection, or a path or rewrite
+// cannot be expressed, prefixes sets h.closed: the whole host answers 500.
 func (h *ingressHost) prefixes(all []*location) {
 	for _, l := range all {
 		if guard(l) != guard(all[0]) {

@@ -118,9 +118,9 @@ type target struct {
 	labels                     map[string]any // the labels to select objects by, instead of a name
 }
 
-// targetsOf returns the targets of a policy: those of targetRefs, targetSelectors and targetRef. lost is true if there
-// may be other targets that gatefold closes and import cannot read: a name is misspelt, a value has another type, or a
-// target is in another field.
+// targetsOf returns the targets in targetRefs, targetSelectors and targetRef of a policy. lost is true if the policy
+// may have other targets: gatefold would find and close them, but import cannot read them. Causes are a misspelt
+// name, a value of a wrong type, or a target in another field.
 func (o *item) targetsOf() (targets []target, lost bool) {
 	for key := range o.fields {
 		lost = lost || key != "spec" && manifest.Distance(strings.ToLower(key), "spec") <= 1

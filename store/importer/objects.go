@@ -63,9 +63,9 @@ func newObjects(inputs []Input, options Options) (*Objects, error) {
 	return o, nil
 }
 
-// finish does the last steps of every import. It leaves out objects of kinds that gatefold does not serve, such as
-// policies, then replaces Services, and then leaves out unused objects. Services are replaced after the policies
-// are left out, because this may make a Service fail closed.
+// finish does the last steps of every import. First it leaves out objects of kinds that gatefold does not serve, such
+// as policies. Then it replaces Services, and last it leaves out unused objects. The order matters: if a policy for a
+// Service is left out, the Service may have to fail closed, which must be known before the Service is replaced.
 func (o *Objects) finish() {
 	for _, object := range o.objects.all {
 		o.classifier.unservedPolicy(object)

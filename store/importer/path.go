@@ -84,8 +84,9 @@ func index(path, prefix string) int {
 	return n
 }
 
-// removable returns the field that the user can name in --accept so that the parameter field is removed. For an
-// item of a list, this is the whole list, because remove cannot delete items. Otherwise it is field itself.
+// removable returns the path that a user must give to --accept to leave out a field (the parameter field). For an
+// item of a list, the result is the path of the whole list, because remove cannot delete items. For any other field,
+// the result is the parameter field itself.
 func removable(field string) string {
 	i := strings.LastIndexByte(field, '[')
 	if i < 0 || !strings.HasSuffix(field, "]") {

@@ -8,7 +8,8 @@ import (
 
 // Read returns the documents of a YAML or JSON file. The parameter name is the file's name for verdicts and
 // errors. The size limits are those for files that gatefold serves. If one document cannot be read, Read returns
-// no documents, and an error about that document: without it, the import could lose protection.
+// no documents, and an error about that document. An import without the unreadable document could lose a policy
+// that protects routes.
 func Read(name string, content []byte) ([]Input, error) {
 	values, problems := store.Values(content)
 	if len(problems) > 0 {

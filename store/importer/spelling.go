@@ -18,12 +18,11 @@ import (
 // plainPathText matches text of slashes and of the characters that need no escape in a path.
 var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
-// spellings returns a regular expression that matches the paths that gateways may normalize differently: those
-// with //, and those with escapes such as %2F. The parameter paths has the paths of a host:
-//   - If expressions is true, some of them are regular expressions. Then the result covers the escapes of all
-//     special characters, and ok is true.
-//   - If expressions is false, the result covers the escapes of the special characters in paths. ok is false if a
-//     path has a space, a "%", a control character or a character outside ASCII.
+// spellings returns a regular expression for ambiguous paths, which gateways may normalize differently. It matches
+// paths that contain //, and paths that contain the escape (such as %2F) of a special character. The parameter paths
+// has the paths of a host. If expressions is false, only the special characters in these paths count, and ok is
+// false if a path has a space, a "%", a control character or a character outside ASCII. If expressions is true, some
+// of the paths are regular expressions: then all special characters count, and ok is true.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true
@@ -46,10 +45,10 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 // spellingsTold is the message of the verdict about the rule for ambiguous paths.
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
-// spelled returns a location that answers 500 to requests with an ambiguous path. Gateways may normalize such a
-// path, for example one with //, differently. spelled returns nil if all paths of the host have the same
-// protection, or if the whole host answers 500 already. If a path of the host has characters that spellings cannot
-// handle, spelled sets host.closed, so that the whole host answers 500, and returns nil.
+// spelled returns a further location for the host. This location answers 500 to requests with an ambiguous path,
+// such as a path with //, which gateways may normalize differently. spelled returns nil if all paths of the host
+// have the same protection, or if the whole host answers 500 already. If a path of the host has characters that
+// spellings cannot handle, spelled sets host.closed, so that the whole host answers 500, and returns nil.
 func spelled(r *report, host *ingressHost, all []*location) *location {
 	var first *location
 	var paths []string

@@ -13,8 +13,9 @@ import (
 // annotations and parameters of other controllers. A controller may also not have accepted a route. gatefold
 // does not have these limits.
 
-// surroundings finds what keeps requests from a Gateway, route or Service in a cluster, such as a load balancer
-// or an annotation. It makes that Gateway, route or Service fail closed.
+// surroundings looks for objects and settings of the cluster that keep requests away from a Gateway, a route or a
+// Service, such as a load balancer or an annotation. gatefold does not have these limits, so the import makes the
+// Gateway, route or Service fail closed.
 type surroundings struct {
 	*report
 	objects *collection
@@ -137,9 +138,8 @@ func insideBy(service *item) string {
 	return ""
 }
 
-// gatewayOf returns the Gateway in front of which the Service is: the Service leads to the proxies of this
-// Gateway. The labels or owners of the Service name the Gateway. The result is nil if they name no Gateway of the
-// input.
+// gatewayOf returns the Gateway whose proxies get the connections of a Service. The labels or the ownerReferences of
+// the Service name this Gateway. The result is nil if they name no Gateway, or one that is not in objects.
 func gatewayOf(objects *collection, service *item) *item {
 	labels, _ := at(service.fields, "metadata", "labels").(map[string]any)
 	namespace := cmp.Or(text(labels["gateway.envoyproxy.io/owning-gateway-namespace"]), service.key.Namespace)

@@ -1,7 +1,8 @@
 package importer
 
-// Traefik imports the dynamic configuration of Traefik's file provider, version 2 or 3. Verdicts call a router
-// router/NAME, a service service/NAME, and so on. It returns an error only if the schemas cannot be loaded.
+// Traefik imports the dynamic configuration of Traefik's file provider, version 2 or 3. In verdicts, the name of an
+// object has the form KIND/NAME, for example "router/shop" or "service/shop". Traefik returns an error only if the
+// schemas cannot be loaded.
 func Traefik(inputs []Input, options Options) (*Objects, error) {
 	o, err := newObjects(nil, options)
 	if err != nil {

@@ -121,9 +121,9 @@ func (c condition) empty() bool {
 // routeMatch is a match of an HTTPRoute rule, made from a condition.
 type routeMatch struct {
 	condition
-	kind, value string // type and value of the path match
-	text        string // the text that all matching paths begin with
-	tail        tail
+	kind, value string // the fields path.type and path.value of the HTTPRouteMatch
+	text        string // all paths that match begin with this text
+	tail        tail   // says how these paths may go on after text
 }
 
 // tail says which texts may follow routeMatch.text in the path of a matching request.

@@ -95,7 +95,8 @@ func (p *part) respelled(value any, at, was string, known []string) any {
 
 // respelledField returns the value of one field with the spelling of Traefik's documentation. If Traefik wants a
 // list of texts, a text becomes a list: its parts between commas. The parameter known has what follows the field
-// in the paths of knownFields: "[]" for a list of texts. The parameters at and was are those of respelled.
+// in the paths of knownFields, for example "[]" for a list of texts. As in respelled, the parameter at is the path
+// of the field in the documented spelling, and the parameter was is the path as the user wrote it.
 func (p *part) respelledField(value any, at, was string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// readHeaders adds to e what the middleware headers (the parameter p) does: custom headers, and the options for
-// security and CORS. If a header cannot be expressed, routers that use the middleware answer 500.
+// readHeaders adds to e the effect of a middleware of type headers (the parameter p): custom headers, and the
+// options for security and CORS. If a header cannot be expressed, routers that use the middleware answer 500.
 func (e *effect) readHeaders(p *part) {
 	h, _ := p.get("headers").(map[string]any)
 	custom := func(key string, into map[string]string) {
@@ -68,10 +68,13 @@ func (e *effect) readHeaders(p *part) {
 	e.readCORS(p, h)
 }
 
-// readTransport sets e.transport to the header Strict-Transport-Security of the middleware p, or leaves it
-// empty. With forceSTSHeader, e.response gets the header, too. The parameter h has the fields of the middleware.
-// If isDevelopment or an option for redirects to https is true, that field gets no verdict here; so rest makes the
-// routers that use the middleware answer 500.
+// readTransport sets e.transport to the header Strict-Transport-Security of the middleware p. It leaves e.transport
+// empty if the middleware does not set this header. With forceSTSHeader, readTransport also adds the header to
+// e.response. The parameter h has the fields of the middleware.
+//
+// readTransport adds a verdict for the fields isDevelopment, sslRedirect, sslTemporaryRedirect and sslForceHost only
+// if they are not true. For a field without a verdict, the method part.rest makes the routers that use the
+// middleware answer 500.
 func (e *effect) readTransport(p *part, h map[string]any) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)

@@ -17,8 +17,8 @@ type traefikObjects struct {
 	names      map[string]bool // names in use, as KIND/NAME
 }
 
-// name returns a new name for an object of a kind, made from the text wanted. Each call with the same kind
-// returns a different name. Characters that a name cannot have become "-".
+// name returns a new name for an object of a kind, as similar as possible to the parameter wanted. Characters that a
+// name cannot have become "-". Each call with the same kind returns a different name.
 func (o *traefikObjects) name(kind, wanted string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {

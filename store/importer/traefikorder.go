@@ -50,9 +50,10 @@ func common(a, b entry) (both condition, ok bool) {
 	return mine.and(other)
 }
 
-// kept reports whether the requests that match both a and b are already kept away from b. That is so if an
-// entry in the parameter all has exactly the common condition of a and b, and Envoy does not prefer b to this
-// entry. The entry must belong to the router of a, or to a third router with a higher priority than that of a.
+// kept reports whether Envoy keeps the requests that match both a and b away from b. The parameter all has the
+// entries of the host. Envoy keeps the requests away if one of these entries has as its condition the common
+// condition of a and b, and Envoy does not prefer b to this entry. The entry must belong to the router of a, or to
+// a third router whose priority is higher than the priority of a.
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -60,13 +61,14 @@ func kept(a, b entry, all []entry) bool {
 	})
 }
 
-// maxRefined is the maximum number of entries of a host up to which refined adds entries.
+// maxRefined bounds the entries of a host: once a host has this many, refined adds no more.
 const maxRefined = 200
 
 // refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more
-// specific match. So if two routers match a request, Envoy may choose the router with the lower priority. For
-// such requests, refined adds an entry of the router with the higher priority. If a route cannot express that
-// entry, refined adds it only if the router answers 500. It stops adding as soon as there are maxRefined entries.
+// specific match. So if two routers match a request, Envoy may choose the router with the lower priority. For such
+// requests, refined adds an entry of the router with the higher priority. If an HTTPRoute cannot match only these
+// requests, the new entry would match more of them (condition.wide). refined then adds it only if its router
+// answers 500. It stops adding as soon as there are maxRefined entries.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
@@ -84,8 +86,9 @@ func (l *listener) refined(host string, all []entry) []entry {
 	return all
 }
 
-// conflict is a pair of routers for which Envoy may choose another router than Traefik does. The router first
-// has a higher priority than second, or the same, but Envoy prefers second for some requests.
+// conflict is a pair of routers that match the same requests. The priority of the router in the field first is
+// higher, or at least not lower, so Traefik prefers that router. For some of the requests, Envoy prefers the router
+// in the field second.
 type conflict struct{ first, second *router }
 
 // conflicts returns the pairs of routers for which Envoy would choose another router than Traefik does for some

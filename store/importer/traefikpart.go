@@ -14,9 +14,9 @@ type part struct {
 	kind, name string
 	place      place
 	value      any
-	told       []string // fields with a verdict; "*" for the whole part
+	told       []string // the fields that have a verdict; "*" if the whole part has one
 	accepted   bool     // Options.Accept names the part
-	closed     string   // the reason why routers that use it answer 500, "" if they do not
+	closed     string   // the reason why routers that use the part answer 500; "" if they do not
 }
 
 // id returns KIND/NAME, as in Verdict.Object.
@@ -29,7 +29,8 @@ func (p *part) get(field string) any {
 }
 
 // add adds a verdict about the given fields of an entry of Traefik's configuration, such as a router. Without
-// fields, the verdict is about the whole entry. Unlike say, add does not record that the fields have a verdict.
+// fields, the verdict is about the whole entry. add does not record that the fields have a verdict, so the method
+// rest may add a second verdict for them. The method say also records it.
 func (p *part) add(class Class, message string, fields ...string) *Verdict {
 	return p.report.add(class, p.place, p.id(), message, fields...)
 }

@@ -51,9 +51,9 @@ func (s site) scheme() string {
 	return "http"
 }
 
-// redirectAt returns the redirect that every request to a site (a listener with one host) gets, as the fields
-// of a RequestRedirect. If fields is nil and certain is true, no request is redirected. If certain is false,
-// only some requests may be redirected, or gatefold cannot express the redirect; then fields is nil.
+// redirectAt returns the redirect that every request to a site (a listener with one host) gets, as the fields of a
+// RequestRedirect. If no request is redirected, fields is nil and certain is true. fields is nil and certain is
+// false in two cases: only some requests may be redirected, or gatefold cannot express the redirect.
 func (e *effect) redirectAt(s site) (fields map[string]any, certain bool) {
 	for _, r := range e.redirects {
 		if r.expression == nil {
@@ -162,9 +162,9 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether the last group of the regular expression may begin in the unknown rest of a URL. The
-// parameter text is the known beginning of the URL. If the result is true, the rest of the URL decides whether the
-// expression matches.
+// beyond reports whether the part of a URL that is not known decides whether the expression matches. The parameter
+// text is the known beginning of the URL. The result is true if text fits the beginning of the expression, but is
+// too short to reach the last group.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {

@@ -20,10 +20,12 @@ type router struct {
 	lost bool
 }
 
-// readMatch sets the conditions of a router from its rule. It also sets the priority: this is the field priority or,
-// if that is 0 or no integer, the length of the rule. A condition is wide if it admits more requests than the rule;
-// the router then answers 500. A wide condition that every request would meet is left out. If a condition is left
-// out, or the rule cannot be read, readMatch sets r.lost.
+// readMatch sets the conditions of a router from its rule. It also sets the priority of the router from the field
+// priority. If this field is 0 or no integer, the priority is the length of the rule.
+//
+// A condition is wide if it admits more requests than the rule. If there is a wide condition, the router answers 500.
+// A wide condition that every request would meet is left out. If a condition is left out, or the rule cannot be
+// read, readMatch sets r.lost.
 func (r *router) readMatch() {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -121,8 +123,9 @@ type routerReader struct {
 	routers     []*router // in Traefik's order
 }
 
-// read reads all routers of the configuration into rr.routers, in Traefik's order. A router answers 500 if it
-// would get requests or connections of another router that import leaves out or cannot match.
+// read reads all routers of the configuration into rr.routers, in Traefik's order. import leaves out TCP routers,
+// and cannot match all requests of some HTTP routers. If such connections or requests would go to another router,
+// that router answers 500 (see closeBehindConnections and closeBehindLost).
 func (rr *routerReader) read() {
 	for _, p := range rr.parts.ordered {
 		if p.kind == "router" && !p.accepted {
@@ -225,9 +228,9 @@ func (rr *routerReader) spread() {
 	}
 }
 
-// closeBehindLost protects requests that no route can match (router.lost) and that belong to a router with
-// protection. Other routers on the same port would get these requests. So closeBehindLost makes those with the
-// same or a lower priority answer 500.
+// closeBehindLost handles routers that protect their requests, but some of whose requests import cannot match
+// (router.lost). Such requests would go unprotected to other routers on the same port. So closeBehindLost makes
+// these other routers answer 500, if their priority is the same or lower.
 func (rr *routerReader) closeBehindLost() {
 	for _, a := range rr.routers {
 		for _, b := range rr.routers {

@@ -51,7 +51,8 @@ func (w *traefikWriter) write() {
 	}
 }
 
-// The most conditions of routers that are compared for one host, and for all hosts together.
+// The limits of the method fits: the highest number of conditions of routers for one host (maxOfHost), and for all
+// hosts together (maxOfHosts).
 const (
 	maxOfHost  = 500
 	maxOfHosts = 20_000
@@ -148,10 +149,10 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare checks the pairs of routers for which Envoy may choose the router second, though Traefik chooses the
-// router first, for requests to a host (see conflict). If the router first protects the host in a way that second
-// does not, the router second answers 500. Otherwise, if first has the higher priority, a verdict reports that
-// second gets requests of first.
+// compare checks the routers of a host in pairs. Of each pair, Traefik chooses one router for some requests, but
+// Envoy may choose the other router for them (see conflict). If Traefik's choice protects the host in a way that the
+// other router does not, compare makes the other router answer 500. Otherwise, if Traefik's choice has the higher
+// priority, compare reports in a verdict that the other router gets these requests.
 func (l *listener) compare(host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -201,10 +202,10 @@ func (w *traefikWriter) route(l *listener, host string, targets map[*router][]an
 	}
 }
 
-// spellingsOf returns a regular expression for the paths that gateways may read in different ways, such as //.
-// The parameter entries has the conditions of one host. If their paths have characters that spellings does not
-// support, the expression covers all escapes of special characters, because some versions of Traefik decode a
-// path first.
+// spellingsOf returns a regular expression that matches ambiguous paths of one host: gateways may normalize them
+// differently, for example a path with "//" (see the function spellings). The parameter entries has the conditions of
+// the host. If the function spellings does not support a character of their paths, the expression covers the escapes
+// of all special characters, because some versions of Traefik decode a path before they match it.
 func spellingsOf(entries []entry) string {
 	var paths []string
 	expressions := false
@@ -234,8 +235,8 @@ func mixed(entries []entry) *router {
 	return nil
 }
 
-// rules returns the HTTPRoute rules for one condition of a router on one host. Matches that must answer 500 are
-// in a separate rule that has only matches.
+// rules returns the HTTPRoute rules for one condition of a router on one host. The matches whose requests must be
+// answered with 500 are in a separate rule. This rule has no backendRefs and no filters.
 func (e entry) rules() []any {
 	var open, closed []any
 	_, ok := e.router.rewrite(e.condition)

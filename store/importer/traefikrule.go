@@ -45,9 +45,10 @@ const (
 	regexPath           // a part of the path matches the expression
 )
 
-// readRule parses a rule of Traefik, version 2 or 3. It returns at most maxConditions alternative conditions.
-// If a requirement cannot be expressed, its condition is wide. readRule returns an error if the syntax or a
-// hostname is invalid, or if there are too many alternatives or brackets.
+// readRule parses a rule of Traefik, version 2 or 3. It returns at most maxConditions alternative conditions. If a
+// route cannot express a requirement of the rule, each condition with this requirement is wide (condition.wide).
+// readRule returns an error if the syntax or a hostname is invalid, or if there are too many alternatives or
+// brackets.
 func readRule(rule string) ([]condition, error) {
 	p := &ruleParser{rest: rule}
 	all, err := p.either(0)
@@ -95,7 +96,8 @@ func (p *ruleParser) either(depth int) ([]condition, error) {
 }
 
 // both parses requirements that are joined by "&&". It returns conditions that each combine one alternative of
-// every requirement. Combinations that no request can meet are left out. It returns errors as either does.
+// every requirement. Combinations that no request can meet are left out. It returns the same errors as the method
+// either.
 func (p *ruleParser) both(depth int) ([]condition, error) {
 	all, err := p.one(depth)
 	for err == nil && p.take("&&") {
@@ -120,8 +122,8 @@ func (p *ruleParser) both(depth int) ([]condition, error) {
 }
 
 // one parses a negation, an expression in brackets, or a matcher. No route can express a negation. So a
-// negation becomes a wide condition, which admits more requests than the rule; its router answers 500. It
-// returns errors as either does.
+// negation becomes a wide condition, which admits more requests than the rule; its router answers 500. The method
+// one returns the same errors as the method either.
 func (p *ruleParser) one(depth int) ([]condition, error) {
 	if depth > maxRuleDepth {
 		return nil, errors.New("it has too many brackets")

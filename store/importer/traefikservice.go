@@ -27,10 +27,10 @@ type serviceReader struct {
 	backends map[string]*backends // by name, without the provider
 }
 
-// read returns the backends of the service with a name. If the service does not exist, is left out by
-// Options.Accept, leads to itself, or cannot be expressed, the field closed of the result has the reason; routers
-// that use the service answer 500. The parameter depth is the number of services around this service; more than
-// one cannot be expressed.
+// read returns the backends of the service with the given name. The result's field closed has a reason, and routers
+// that use the service answer 500, if the service does not exist, is left out by Options.Accept, leads to itself,
+// or cannot be expressed. The parameter depth counts how many services this service is nested in: a weighted or
+// mirroring service contains other services. A service with a depth above 1 cannot be expressed.
 func (s *serviceReader) read(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := s.parts.find("service", plain)
@@ -146,9 +146,9 @@ func (s *serviceReader) loadBalancer(p *part) *backends {
 	return b
 }
 
-// weighted returns the backends of p, a service that splits requests between other services by weight. If
-// import cannot express one of these services or weights, or there are none, routers that use p answer 500. The
-// parameter depth is that of read.
+// weighted returns the backends of p, a service that splits requests between other services by weight. Routers that
+// use p answer 500 if import cannot express one of these services or weights, or if p has no services. The
+// parameter depth counts how many services p is nested in (see read).
 func (s *serviceReader) weighted(p *part, depth int) *backends {
 	b := &backends{}
 	for i, entry := range list(p.get("weighted.services")) {
@@ -180,9 +180,9 @@ func (s *serviceReader) weighted(p *part, depth int) *backends {
 	return b
 }
 
-// mirroring returns the backends of p, a service that copies requests to other services. If import cannot
-// express one of these mirrors, the mirror is left out. If import cannot express the main service, routers that
-// use p answer 500. The parameter depth is that of read.
+// mirroring returns the backends of p, a service that copies requests to other services. If import cannot express
+// one of these mirrors, the mirror is left out. If import cannot express the main service, routers that use p
+// answer 500. The parameter depth counts how many services p is nested in (see read).
 func (s *serviceReader) mirroring(p *part, depth int) *backends {
 	main := s.read(text(p.get("mirroring.service")), depth+1)
 	b := &backends{refs: main.refs, rewriteHost: main.rewriteHost}

@@ -60,8 +60,8 @@ func referred(objects []*item) map[string]bool {
 	return names
 }
 
-// references calls visit with each map inside value, at any depth, that has a text that is not empty in its
-// entry "name". Such a map may be a reference to an object.
+// references calls visit with each map inside value, at any depth, whose entry "name" is a text and not empty. Such
+// a map may be a reference to an object.
 func references(value any, visit func(ref map[string]any)) {
 	switch v := value.(type) {
 	case map[string]any:

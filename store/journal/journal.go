@@ -48,8 +48,9 @@ const (
 	nameOfNext    = "journal.new"
 )
 
-// slack is how many bytes a journal may grow in addition to doubling. A journal is rewritten when it is longer than
-// slack plus twice the bytes that were not outdated when it was opened or last rewritten.
+// slack limits how many bytes a journal may grow in addition to doubling. When a journal is opened or rewritten, the
+// bytes of the lines that are not outdated are counted. Once the journal is longer than twice this number plus slack,
+// it is rewritten.
 const slack = 1 << 20
 
 // Journal is an open journal that this process has locked. Only one goroutine may use it.
@@ -194,7 +195,8 @@ func (j *Journal) Write(changes []store.Saved, all func() []store.Saved) error {
 }
 
 // keepLock does nothing if this process still has the folder's lock file locked. If the folder or the lock file
-// was removed or replaced, keepLock locks the folder again, and returns the error of take.
+// was removed or replaced, keepLock closes the journal, and locks the folder again with the method take. It returns
+// an error if take does.
 func (j *Journal) keepLock() error {
 	if j.lock != nil && same(j.lock, j.path(nameOfLock)) {
 		return nil
@@ -244,8 +246,9 @@ func (j *Journal) append(changes []store.Saved) error {
 	return nil
 }
 
-// rewrite replaces the journal by a new file with the objects in the parameter all. After an error, the old
-// file is still there, unless only the last step failed: it makes the rename durable.
+// rewrite replaces the journal by a new file with the objects in the parameter all. The last two steps are to rename
+// the new file and to make the rename durable. If the last step fails, the new file has already replaced the old
+// one. After any other error, the old file is still there.
 func (j *Journal) rewrite(all []store.Saved) error {
 	next := j.path(nameOfNext)
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,9 @@ type Keeper struct {
 	failing          atomic.Bool
 	size             atomic.Int64
 
-	journal *Journal // like the next fields, only for the goroutine; nil if it could not be opened
+	// Only the Keeper's goroutine uses the following fields.
+
+	journal *Journal // nil if it could not be opened
 	reason  string   // the error that was reported last
 	retry   time.Duration
 }
@@ -125,8 +127,9 @@ func (k *Keeper) run(failed error) {
 	}
 }
 
-// write writes the pending changes. If that fails, it returns false, and the changes stay pending. Before the
-// first Save it writes nothing, and returns false if the journal could not be opened.
+// write writes the pending changes, and returns whether that succeeded. After a failure, the changes stay pending.
+// Before the first call of Save, write does nothing. It then returns true if Start got an open journal, and false if
+// the journal could not be opened.
 func (k *Keeper) write() bool {
 	k.mu.Lock()
 	begun, batch := k.begun, k.pending

@@ -24,8 +24,8 @@ type reading struct {
 	saved   map[manifest.Key]found
 
 	staged  []found // the objects since the last commit
-	bytes   int64   // of texts, without those of outdated lines before the last commit
-	checked int64   // bytes of Checked objects, counted in the same way
+	bytes   int64   // size of the field Text of all objects in saved and staged
+	checked int64   // size of the field Checked of all objects in saved and staged
 	damaged int     // number of damaged lines before the last commit
 	broken  int     // number of damaged lines after the last commit
 }
@@ -69,10 +69,11 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 	return content, end
 }
 
-// take adds the object in a line of the journal to r.staged. length is the size of the line in bytes. At a
-// commit, it moves the objects in r.staged to r.saved, and removes from r.saved those that are no longer
-// served. If the Checked objects would have more than Options.MaxBytes in total, take leaves out the Checked of
-// this object. It returns false if the line is neither an object nor a commit, or has an invalid path.
+// take processes one line of the journal. The parameter length is the size of the line in bytes. If the line has an
+// object, take adds the object to r.staged. If the line is a commit, take moves the objects in r.staged to r.saved,
+// and removes from r.saved the objects that are no longer served. take leaves out the field Checked of an object if
+// the Checked of all objects would have more than Options.MaxBytes in total. It returns false if the line is neither
+// an object nor a commit, or has an invalid path.
 func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:

@@ -194,7 +194,7 @@ func (p *Pair) KeyPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: p.key})
 }
 
-// sumPrefix is how many digits of a sum are shown.
+// sumPrefix is the number of hex digits that Sum returns.
 const sumPrefix = 12
 
 // Sum returns the first sumPrefix digits of the SHA-256 of the server's own certificate, in hex. It is not

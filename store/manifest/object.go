@@ -62,11 +62,12 @@ type Object struct {
 // Source is the kind of file that an object comes from. It says whether the file belongs to the cluster paths.
 type Source int8
 
-// The kinds of files. Objects of cluster paths win conflicts with those of other files.
+// The kinds of files that an object can come from. With the flag --cluster-paths, path policies limit what a file
+// may define. In a conflict, an object from a ClusterPaths file wins against an object from an OtherFile.
 const (
-	AnyFile      Source = iota // there are no path policies
+	AnyFile      Source = iota // any file, if --cluster-paths is not set
 	ClusterPaths               // a file that --cluster-paths names
-	OtherFile                  // another file; path policies limit its namespaces
+	OtherFile                  // any other file; path policies limit the namespaces that it may use
 )
 
 // Same reports whether two objects have the same content and source.

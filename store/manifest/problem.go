@@ -11,7 +11,7 @@ type Severity string
 // The severities.
 const (
 	Error   Severity = "error"   // something is not used, or its last valid version is used
-	Warning Severity = "warning" // it is used, but probably not in the intended way
+	Warning Severity = "warning" // everything is used, but something probably not in the intended way
 )
 
 // Problem is one mistake in the user's files. It has the same text in validate, status, admin pages and log. It

@@ -34,8 +34,8 @@ const (
 	DeprecatedVersion = "DeprecatedVersion" // the version works, and will be removed
 )
 
-// OfKey reports whether the finding is about a field that must not be there, and not about the value of the
-// field. A position in the file is then that of the field's name.
+// OfKey reports whether the finding is about a field that must not be there. The position of such a finding in the
+// file is the position of the field's name. The position of any other finding is the position of the field's value.
 func (f Finding) OfKey() bool {
 	return f.Code == UnknownField || f.Code == NotServed && strings.HasPrefix(f.Message, fieldNotServed)
 }

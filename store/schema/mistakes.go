@@ -23,12 +23,12 @@ func (m *mistakes) add(code, message, hint string) {
 	m.addAt(code, m.trail.text(), message, hint)
 }
 
-// addAt records a finding about the field at the path field. It ignores the finding if the object has
-// maxFindings findings already. If the code blocks (see blocks), the CEL rules of the object do not run.
-func (m *mistakes) addAt(code, field, message, hint string) {
+// addAt records a finding about the field at a path. If the object already has maxFindings findings, addAt ignores
+// the finding. In both cases, if blocks returns true for the parameter code, the CEL rules of the object do not run.
+func (m *mistakes) addAt(code, path, message, hint string) {
 	m.blocked = m.blocked || blocks(code)
 	if len(m.found) < maxFindings {
-		m.found = append(m.found, Finding{Code: code, Field: field, Message: message, Hint: hint})
+		m.found = append(m.found, Finding{Code: code, Field: path, Message: message, Hint: hint})
 	}
 }
 

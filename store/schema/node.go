@@ -43,8 +43,9 @@ type node struct {
 
 // compiler makes nodes from the schema of one CRD.
 type compiler struct {
-	// scalars has the functions that return the rules of scalars, by their type and rules. Many fields have the
-	// same type, such as api.PositiveDuration, and the same rules.
+	// scalars has the functions that return the compiled CEL rules of scalar fields. The key is made from the
+	// type of the field and the text of its rules. So the many fields of one Go type, such as
+	// api.PositiveDuration, share one function (see sharedRules).
 	scalars map[string]func() []rule
 }
 

@@ -34,12 +34,13 @@ type KindNotServed struct {
 	Kind  string `json:"kind"`
 	// Error is true if traffic is served differently because the object is ignored.
 	Error bool `json:"error"`
-	// Of is the project of the kind. "" means kgateway.
+	// Of is the name of the project that defines the kind, such as "Gloo Gateway". "" means kgateway.
 	Of string `json:"of"`
 	// Targets is true if objects of the kind are policies with targetRefs. gatefold serves the targets of such
-	// a policy without the policy. Meaning says for users what it means for traffic that gatefold ignores the
-	// object. A message has Meaning if Targets is false, or if the object has no target that gatefold can read.
-	Targets bool   `json:"targets"`
+	// a policy without the policy, and a message names these targets.
+	Targets bool `json:"targets"`
+	// Meaning describes for users how ignoring the object affects traffic. A message contains it if Targets is
+	// false, or if gatefold can read no target of the object.
 	Meaning string `json:"meaning"`
 }
 

@@ -50,7 +50,7 @@ func patchPath(path *apiextensions.JSONSchemaProps) {
 }
 
 // listenerAllowedRoutes returns the schema of a listener's allowedRoutes without its default, and with the value
-// None for namespaces.from. gateway is the version of the Gateway CRD that it is copied from.
+// None for namespaces.from. The schema is a copy from the parameter gateway, a version of the Gateway CRD.
 func listenerAllowedRoutes(gateway version) apiextensions.JSONSchemaProps {
 	root := internalSchema(gateway)
 	var found apiextensions.JSONSchemaProps

@@ -17,16 +17,16 @@ import (
 // small object, the counting takes more time than the rules. So a small object is checked without the counting
 // (docs/design/inputs.md#cost-of-rules).
 
-// maxPlain is the number of values that a small object may have. The cost of rules on small objects is not
-// counted. A text counts as one more value for every textUnit bytes. The rules of the served kinds compare at
-// most each item with each other item. So the number of values limits the cost.
 const (
+	// maxPlain is the largest number of values in a small object. The number of values limits the cost of the rules:
+	// at most, a rule of the served kinds compares each item of a list with each other item.
 	maxPlain = 256
+	// textUnit is a number of bytes: a text counts as one more value for each textUnit bytes.
 	textUnit = 1024
 )
 
-// isSmall reports whether a value of JSON has at most maxPlain values, so that the cost of its rules is not
-// counted.
+// isSmall reports whether v, a JSON value, is small: it contains at most maxPlain values. gatefold does not count
+// the cost of the CEL rules on a small value.
 func isSmall(v any) bool {
 	left := maxPlain
 	return fits(v, &left)

@@ -67,13 +67,14 @@ func (s *Set) Namespaced(gk schema.GroupKind) bool {
 	return k != nil && k.namespaced
 }
 
-// Check prunes, defaults and validates object in place, in its own version. It returns the findings, sorted by
-// field, about maxFindings at most. If a finding is an error, object must not be used.
+// Check checks an object against the schema of its apiVersion: it prunes, defaults and validates the object in
+// place. It returns the findings, sorted by field: at most maxFindings, and a warning if the apiVersion is
+// deprecated. If a finding is an error, the object must not be used.
 //
-// object is decoded JSON: maps, slices, strings, bools, nil, and numbers as int64 or float64. A float64 without
+// The object is decoded JSON: maps, slices, strings, bools, nil, and numbers as int64 or float64. A float64 without
 // fraction becomes an int64 if the schema has an integer. Check removes some fields without a finding: status,
-// metadata.managedFields and metadata.resourceVersion, which kubectl prints and users do not want to set. Like
-// the API server it also removes fields that are null, unless the schema allows null.
+// metadata.managedFields and metadata.resourceVersion, which kubectl prints and users do not want to set. Like the
+// API server it also removes fields that are null, unless the schema allows null.
 func (s *Set) Check(gvk schema.GroupVersionKind, object map[string]any) []Finding {
 	return s.check(gvk, object, false)
 }

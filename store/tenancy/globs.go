@@ -8,8 +8,9 @@ import (
 )
 
 // Globs are patterns of file paths with slashes, relative to the root of the folder. Between two slashes, *
-// matches any characters, ? matches one character, and [a-z] matches one character of a range. The part **
-// matches any number of directories, also none. At the end of a pattern, it also matches the file in them.
+// matches any characters, ? matches one character, and [a-z] matches one character of a range. A ** between two
+// slashes matches any number of directories, also none. A pattern that ends in ** also matches all files in the
+// matched directories.
 type Globs []string
 
 // anyParts is the pattern between slashes that matches any number of parts of a path.
@@ -74,9 +75,9 @@ func fitsBelow(glob, directory []string) bool {
 	return len(glob) > len(directory)
 }
 
-// fits reports whether a pattern matches a path. The pattern (glob) and the path (parts) are split at slashes.
-// If a part does not match, fits lets the last ** before it match one more part of the path, and tries again.
-// Earlier ** need no other try.
+// fits reports whether a pattern matches a path. The pattern (glob) and the path (parts) are split at slashes. If
+// a part does not match, fits goes back to the last ** in the pattern, lets it match one more part of the path,
+// and tries again. It need not go back to an earlier **, because that would find no other match.
 func fits(glob, parts []string) bool {
 	g, p := 0, 0
 	star, taken := -1, 0

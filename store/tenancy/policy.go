@@ -18,7 +18,8 @@ import (
 // Policy has the path policies of all namespaces. The zero Policy rejects nothing.
 type Policy struct {
 	cluster Globs
-	// declared has, by namespace, what the annotations of each definition of its Namespace allow.
+	// declared has the Grants of each namespace, by the name of the namespace. There is one Grant for each
+	// definition of the Namespace object; the Grant is what the annotations of that definition allow.
 	declared map[string][]Grant
 }
 
@@ -28,7 +29,8 @@ func New(cluster Globs) Policy { return Policy{cluster: cluster, declared: map[s
 // InForce reports whether path policies apply.
 func (p *Policy) InForce() bool { return len(p.cluster) > 0 }
 
-// Cluster reports whether a file belongs to the cluster paths.
+// Cluster reports whether a file is one of the platform team's, because it matches the cluster paths (the flag
+// --cluster-paths).
 func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 
 // ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.

@@ -230,9 +230,9 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 }
 
 // ToService returns the Resolution of a reference to an existing Service. The reason is BackendNotFound if the
-// reference has no port, or if the Service does not have that port. The port must have the protocol UDP if the
-// reference has UDP, and TCP if not. The reason is UnsupportedProtocol for gRPC to a port for WebSockets. An ExternalName Service without
-// ports accepts every port.
+// reference has no port, or if the Service does not have that port. The port's protocol must be UDP if r.UDP is
+// true, and TCP otherwise. The reason is UnsupportedProtocol for gRPC to a port for WebSockets. An ExternalName
+// Service without ports accepts every port.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))
@@ -268,8 +268,8 @@ func (r Reference) noCalls(protocol string) Resolution {
 	}
 }
 
-// portList returns the ports of a Service as text, with a protocol that is not TCP: "80, 53/UDP". It returns "none" if
-// the Service has no ports.
+// portList returns the ports of a Service as text, such as "80, 53/UDP". The protocol is left out for TCP. It
+// returns "none" if the Service has no ports.
 func portList(service *corev1.Service) string {
 	var ports []string
 	for _, port := range service.Spec.Ports {

@@ -39,10 +39,10 @@ type Config struct {
 	ClosedBy manifest.Key
 }
 
-// Merge returns the Config of the policies of one target. The policies are ordered by weight (the highest
-// first), and then by the function tie, the conflict resolution order. Each policy sets the fields of spec that
-// no policy before it has set. A policy that cannot be used sets no field. The first such policy sets
-// Config.Closed and Config.ClosedBy. TrafficPolicies of one level are merged in the same order.
+// Merge returns the Config of the policies of one target. It first sorts the policies: a higher weight comes first.
+// The function tie orders policies of equal weight, by Gateway API's rules for conflicts. Each policy then sets the
+// fields of its spec that no earlier policy has set. A policy that cannot be used sets no field. The first such
+// policy sets Config.Closed and Config.ClosedBy.
 func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	policies = slices.Clone(policies)
 	slices.SortFunc(policies, func(a, b *Policy) int {
@@ -71,9 +71,13 @@ func Merge(policies []*Policy, tie func(a, b *ir.Origin) int) Config {
 	return out
 }
 
-// filling counts how much of a policy takes effect. The field set is the number of fields that the policy sets.
-// The field used is the number of those that no earlier policy has set.
-type filling struct{ set, used int }
+// filling counts how much of a policy takes effect.
+type filling struct {
+	// set is the number of fields that the policy sets.
+	set int
+	// used is the number of fields that the policy sets and no earlier policy has set.
+	used int
+}
 
 // all copies the settings of one policy (the parameter from) into the merged settings (the parameter into). A setting
 // that the merged settings already have stays unchanged. The method counts the policy's settings in f.

@@ -125,9 +125,10 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 // among reports whether one of the elements in the list includes the endpoint that s describes.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether the Endpoints e include the endpoint that s describes: the port is one of e, and the host is the
-// name of e, or an address of s is in the network of e. If e is one port of this machine, e includes that port at
-// every loopback address and at the unspecified address.
+// of reports whether the Endpoints e include the endpoint that s describes. If e has a port, the port of s must be
+// the same. If e has a DNS name, the name of s must be the same. If e has no name, one of the addresses of s must
+// be in the network of e. If e is a port at a loopback or unspecified address, e includes this port at all loopback
+// and unspecified addresses.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:

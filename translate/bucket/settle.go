@@ -6,8 +6,9 @@ import (
 )
 
 // chooseKeys decides which prefixes are keys, that is, get a list of their own. It makes the lists of new keys and
-// of keys whose list changed. Afterwards every node is settled: it has its settlement for the items above the node.
-// chooseKeys visits only nodes that an edit made, and all nodes below a node whose own items changed.
+// of keys whose list changed. Afterwards every node has a settlement: the values that depend on the items of the
+// nodes above and below it. chooseKeys visits only nodes that an edit made, and all nodes below a node whose own
+// items changed.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -16,9 +17,9 @@ func (t *Tree[T, L]) chooseKeys() {
 	}
 }
 
-// settled returns a node (n) with its settlement for the items above the node (up). If n already has the
-// settlement for these items, the result is n itself, and fresh is false. If n has a settlement for other items,
-// another tree contains n, and settled works on a copy.
+// settled returns the node n with its settlement (see the type settlement). The parameter up has the items above
+// the node. If n already has the settlement for the same items above, the result is n itself, and fresh is false.
+// If n has the settlement for other items above, n is shared with another tree. settled then works on a copy.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:

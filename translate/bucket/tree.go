@@ -41,12 +41,12 @@ type Shape[T, L any] struct {
 	Prefix func(T) string
 	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single reports whether the item must be in one list only. No key that is longer than the prefix of such an
-	// item is made, because its list would repeat the item.
+	// Single reports whether the item must be in one list only. If it is true, no prefix that begins with the item's
+	// prefix and is longer becomes a key: the list of this key would repeat the item.
 	Single func(T) bool
-	// Twins returns the groups of two or more items that match the same requests. Only the first item of each
-	// group ever answers. Items of a group have the same prefix. The argument, the items of a group, and the
-	// groups (by their first items) are in the order of the list.
+	// Twins finds twins, which are items that match the same requests. It returns the groups of two or more twins. Of
+	// each group, only the first item ever answers. All items of a group have the same prefix. The argument is in the
+	// order of the list. So are the items of a group, and the groups by their first items.
 	Twins func([]T) [][]T
 	// Leaf returns the value of a key from its list. The Tree calls it again if the list changes.
 	Leaf func(key string, list []T) L
@@ -66,9 +66,10 @@ type item[T any] struct {
 	value  T
 }
 
-// node has the items whose prefixes begin with the bytes from the root to the node. A node of few items, or of
-// items with one prefix, is a bucket without children. Any other node has children, and only those items whose
-// prefix ends at the node. A node is immutable once it is settled.
+// node is a node of a tree of bytes (a trie). The path from the root to a node is a text. The items in the node and
+// below are those whose prefix begins with this text. A node of few items, or of items with one prefix, is a bucket
+// without children. Any other node has children, and itself has only the items whose prefix is exactly the text. A
+// node is immutable once it is settled.
 type node[T, L any] struct {
 	items    []item[T] // in the order of the list
 	children []child[T, L]
@@ -81,30 +82,29 @@ type node[T, L any] struct {
 // The fields above, below, rest and keys depend on the items above the node, that is, on items with shorter
 // prefixes. The fields most and twinGroups depend only on the items in the node and below.
 type settlement[T any] struct {
-	above      *above[T] // nil until the node is settled
-	below      *above[T] // the items above the children
-	rest       int       // the number of items in this node and below that belong to no key below
-	keys       int       // the number of keys below
-	most       int       // the largest number of items in one node, this one or below
-	twinGroups int       // the number of groups of twins, in this node and below
+	above      *above[T] // the items above the node; nil until the node is settled
+	below      *above[T] // the items above the node's children
+	rest       int       // the number of items in the node and below, without the own items of descendants that are keys
+	keys       int       // the number of descendants that are keys
+	most       int       // the largest number of items in one node, among this node and its descendants
+	twinGroups int       // the number of groups of twins (items that match the same requests), descendants included
 }
 
-// child is a node below another node. The field at is the byte that follows the bytes of the parent node in the
-// prefixes of the child's items. The root of a Tree is a child, too, without such a byte.
+// child is a node below another node. The field at is the byte that leads from the parent node to the child (see
+// node). The root of a Tree is a child, too, but without such a byte.
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
 	leaf *leaf[T, L] // nil if the child is not a key
 }
 
-// above are the items whose prefixes are shorter than the prefix of a node. The field items has those of the
-// nearest node above with items, and up has the others. If two nodes have the same pointer, the items above
-// both are the same.
+// above has all items above a node: those in the ancestors of the node. It is a linked list with an element for each
+// ancestor that has items. Nodes with the same items above them share one *above.
 type above[T any] struct {
-	up     *above[T]
-	items  []item[T]
-	count  int
-	single bool
+	up     *above[T] // the items above the nearest ancestor that has items
+	items  []item[T] // the items of this ancestor
+	count  int       // the number of all items
+	single bool      // Shape.Single is true for one of all items
 }
 
 // leaf has the value of a key, and the items of the list that the value was made from: above are the items with
@@ -169,9 +169,9 @@ func (n *node[T, L]) appendLeaves(leaves []L) []L {
 	return leaves
 }
 
-// Crowds returns a list of items for each prefix that too many items have. Each list is in the order of the whole
-// list. The parameter most is the largest number of items with one prefix that is not too many; it must be at
-// least Full. Only nodes that lead to a result are visited.
+// Crowds finds the prefixes that too many items have: more items than the number in the parameter most, which must
+// be at least Full. It returns one list for each such prefix, with the items of this prefix in the order of the
+// whole list. Crowds visits only nodes that lead to a result.
 func (t *Tree[T, L]) Crowds(most int) [][]T { return t.root.crowds(nil, most) }
 
 // crowds appends the results of Crowds for n and the nodes below.
@@ -305,7 +305,8 @@ func (n *node[T, L]) find(at byte) (index int, found bool) {
 	return slices.BinarySearchFunc(n.children, at, func(c child[T, L], at byte) int { return int(c.at) - int(at) })
 }
 
-// all appends to lists the items of n and of all nodes below, whichever key they belong to.
+// all appends all items in n and its descendants to the parameter lists, as one list for each node. It does not
+// matter which keys have the items.
 func (n *node[T, L]) all(lists [][]item[T]) [][]item[T] {
 	lists = append(lists, n.items)
 	for _, c := range n.children {

@@ -71,8 +71,9 @@ type Case struct {
 	Steps []Step
 	// Options are the options of the archive. A test adds its own options.
 	Options translate.Options
-	// SystemCA is the name of the certificate authority that replaces the CA certificates of the system. It is
-	// "missing" if the system has none, and "" if the case uses those of the system.
+	// SystemCA says which CA certificates replace those of the test machine: the certificate of the test
+	// authority with this name. "missing" means that the file with CA certificates does not exist. "" means that
+	// nothing is replaced.
 	SystemCA string
 	// TLS are the backends that speak TLS, by their address in the case.
 	TLS     map[string]TLSBackend
@@ -125,10 +126,10 @@ type difference struct {
 	lines  string
 }
 
-// Differs reports whether the case says that Envoys of a release (the parameter of) do something else than this
-// line says. A case says so by its option differs-before.
-func (c *Case) Differs(line string, of xds.Release) bool {
-	return slices.ContainsFunc(c.differs, func(d difference) bool { return of.Before(d.before) && strings.Contains(line, d.lines) })
+// Differs reports whether, according to the case, Envoys of a release do something else than a line says. A case
+// lists such lines and releases with its option differs-before.
+func (c *Case) Differs(line string, release xds.Release) bool {
+	return slices.ContainsFunc(c.differs, func(d difference) bool { return release.Before(d.before) && strings.Contains(line, d.lines) })
 }
 
 // needsEnvoy matches the sentence in a heading that names the oldest Envoy release for the case. An example
@@ -254,9 +255,9 @@ func (c *Case) prefixes() []string {
 	}
 }
 
-// step returns a Step with its requests. The parameter prefix is the Prefix of the Step, and the parameter before has
-// the files before it. An empty file in the archive removes the file from the folder. step returns an error if a
-// line of the requests is wrong.
+// step returns a Step with its requests. The parameter prefix is the Prefix of the Step. The parameter before has
+// the files of the folder before this Step. An empty file in the archive removes the file from the folder. step
+// returns an error if a line of the requests is wrong.
 func (c *Case) step(prefix string, before map[string]string) (Step, error) {
 	step := Step{Prefix: prefix, Files: maps.Clone(before)}
 	for _, file := range c.archive.Files {

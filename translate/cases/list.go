@@ -28,9 +28,9 @@ func Compiled(table *xds.Resource) bool {
 	return false
 }
 
-// Listed returns the encoding of a RouteConfiguration (table) in which no virtual host is compiled to a tree.
-// Instead, each virtual host has one list of its routes, in the order of the View. Envoy must answer the same with
-// both encodings. Listed returns an error if a resource cannot be decoded.
+// Listed returns a second encoding of a RouteConfiguration (table), in which no virtual host is compiled to a tree.
+// Instead, each virtual host has one list of its routes, in the order of the View. With the table and with its
+// second encoding, Envoy must give the same answers. Listed returns an error if a resource cannot be decoded.
 func Listed(table *xds.Resource, view *ir.View) ([]byte, error) {
 	config, err := decode(table)
 	if err != nil {

@@ -40,8 +40,9 @@ func (r Request) outcome() string {
 	return strings.Join(words, " ")
 }
 
-// gotWords returns an outcome in the syntax of a line, with the namespace of each backend. If Envoy answers with a
-// status in place of the backends, the status follows in parentheses.
+// gotWords returns an outcome as text, in the syntax in which a test line writes the expected outcome, with the
+// namespace of each backend. If Envoy answers with a status in place of the backends, the status follows in
+// parentheses.
 func gotWords(got explain.Outcome) string {
 	if len(got.Backends) == 0 {
 		return strings.TrimSpace(strconv.Itoa(int(got.Status)) + " " + got.Location)
@@ -189,19 +190,19 @@ func (c *comparison) received(got explain.Outcome) {
 	}
 }
 
-// header adds a difference if the values of a header, joined with commas, are not the wanted value. The wanted
-// value "-" means that the header is absent; "" also accepts an absent header. If a value has a placeholder,
-// header adds a doubt instead.
-func (c *comparison) header(of, want string, values []string) {
+// header adds a difference if the values of a header, joined with commas, are not the wanted value. The wanted value
+// "-" means that the header is absent; "" also accepts an absent header. If a value has a placeholder, header adds a
+// doubt instead. The parameter detail names the header in the difference or doubt, for example "request x-user".
+func (c *comparison) header(detail, want string, values []string) {
 	got := strings.Join(values, ",")
 	switch {
 	case want == "-" && len(values) == 0, want != "-" && len(values) > 0 && got == want, want == "" && len(values) == 0:
 	case slices.ContainsFunc(values, explain.HasPlaceholder):
-		c.doubt(of, "it has "+got)
+		c.doubt(detail, "it has "+got)
 	case len(values) == 0:
-		c.differs(of, want, "-")
+		c.differs(detail, want, "-")
 	default:
-		c.differs(of, want, got)
+		c.differs(detail, want, got)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CoverageReport says how many of the served rules are reached by a line. A rule of a route counts once, also
-// if it serves several hosts and listeners. A route for connections counts as one rule.
+// CoverageReport says how many of the served rules are tested: the request or connection of at least one line in the
+// files of tests reaches the rule. A rule of a route counts once, even if it serves several hosts and listeners. A
+// route for connections counts as one rule.
 type CoverageReport struct {
 	Rules   int `json:"rules"`
 	Reached int `json:"reached"`
@@ -61,8 +62,8 @@ func rulesOf(view *ir.View) map[manifest.Field]bool {
 	return all
 }
 
-// reachedBy returns the rule of the route that serves an ir.Stream. It returns nil if stream is nil, or if no
-// route serves it.
+// reachedBy returns a list with one element: the rule of the route that serves an ir.Stream. It returns nil if stream
+// is nil, or if no route serves the ir.Stream.
 func reachedBy(stream *ir.Stream) []manifest.Field {
 	if stream == nil || stream.Route == nil {
 		return nil

@@ -44,15 +44,16 @@ type Result struct {
 
 // Difference is a part of a line that is not as expected.
 type Difference struct {
-	// Of is "outcome", or a detail with the name of its header, such as "request x-user".
+	// Of names the part: "outcome", or a detail such as "path". For a header, the name follows, as in
+	// "request x-user".
 	Of   string `json:"of"`
 	Want string `json:"want"`
 	Got  string `json:"got"`
 }
 
-// Doubt is a part of a line that cannot be judged.
+// Doubt is a part of a line that gatefold cannot judge, because a fact is not known.
 type Doubt struct {
-	// Of is as in Difference.
+	// Of names the part in the same way as Difference.Of.
 	Of string `json:"of"`
 	// Why says which fact is not known.
 	Why string `json:"why"`
@@ -132,8 +133,7 @@ type comparison struct {
 	result  Result
 	// caveats is true if there is a doubt about the outcome: something else may happen than explain answers.
 	caveats bool
-	// other is true if the request may get another answer, with which the line may be right. Facts that are not
-	// known decide this.
+	// other is true if facts that are not known may lead to another answer, which may be the one that the line expects.
 	other bool
 }
 
@@ -151,11 +151,11 @@ func (c *comparison) doubt(of, why string) {
 	}
 }
 
-// conclude sets the verdict: Failed if there are differences, Unknown if there are only doubts, otherwise
-// Passed. In these cases, differences give the verdict Unknown instead of Failed:
-//   - c.other is set.
-//   - c.caveats is set, and the line expects Envoy's own answer.
-//   - c.caveats is set, and the line expects that a TLS, TCP or UDP connection is closed.
+// conclude sets the verdict: Failed if there are differences, Unknown if there are only doubts, otherwise Passed.
+// But differences give the verdict Unknown, too, if a fact that is not known may be their cause:
+//   - The request may get another answer, with which the line may be right (c.other).
+//   - The outcome is in doubt (c.caveats), and the line expects that Envoy itself answers.
+//   - The outcome is in doubt (c.caveats), and the line expects that a TLS, TCP or UDP connection is closed.
 func (c *comparison) conclude() {
 	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
 	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {
@@ -218,9 +218,9 @@ func (c *comparison) severalGateways(names []string) {
 	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
 }
 
-// noteCaveats adds a doubt about the outcome for each text in the parameter unless, and sets c.caveats if it
-// adds any. Each text says what may happen instead of the answer. If the line says "when allowed", noteCaveats
-// ignores the texts about answers of external services and about rate limits.
+// noteCaveats adds a doubt about the outcome for each text in the slice unless, and sets c.caveats if it adds any.
+// Each text says what may happen instead of the answer. If the line says "when allowed", noteCaveats ignores the
+// texts about answers of external services and about rate limits.
 func (c *comparison) noteCaveats(unless []string) {
 	for _, words := range unless {
 		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")

@@ -157,8 +157,8 @@ func fields(text string) []string {
 	})
 }
 
-// parseURL sets Method, URL, Target, SNI and Authority from method and URL. It keeps the path as written, with
-// "//" and "..". It returns a mistake if method or URL are wrong.
+// parseURL sets Method, URL, Target, SNI and Authority. The parameter text is the URL as it is written. parseURL
+// keeps the path unchanged, with "//" and "..". It returns a mistake if the method or the URL is wrong.
 func (r *Request) parseURL(method, text string) error {
 	authority, rest, found := strings.Cut(text, "://")
 	target := "/"

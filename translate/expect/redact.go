@@ -10,7 +10,8 @@ import (
 // redacted replaces a password, key or token of a line.
 const redacted = "[redacted]"
 
-// redaction removes the credentials of lines from the texts that are shown (see explain.Redaction).
+// redaction removes the credentials in the lines of a test file from the texts that are shown (see
+// explain.Redaction).
 type redaction struct{ *explain.Redaction }
 
 // newRedaction returns the redaction for the rules of a View. A nil View has no rules.
@@ -92,7 +93,8 @@ func (d *redaction) result(c *Result) {
 	c.Want = hide(c.Request.outcome())
 }
 
-// report removes the credentials of a request from the sentences of a line's report that explain adds.
+// report removes the credentials of a request from the sentences in a LineReport that the method LineReport.explain
+// has written: Reason, and the Reason of each NearMissReport.
 func (d *redaction) report(l *LineReport, r Request) {
 	hide := d.hide(r)
 	l.Reason = hide(l.Reason)

@@ -59,9 +59,9 @@ type LineReport struct {
 	Near []explain.NearMissReport `json:"near,omitempty"`
 }
 
-// Run judges lines as explain answers them, and returns the verdicts as a Report. client is the address of
-// clients for lines that contain none, as in Judge.Client. Run explains the answer of only the first maxExplained
-// failed lines (see LineReport.explain).
+// Run judges the lines of expectations (the parameter requests) by the answers of package explain. It returns the
+// verdicts as a Report. The parameter client is the client's address for lines that do not contain an address (see
+// Judge.Client). Run explains the answer of only the first maxExplained failed lines (see LineReport.explain).
 func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	judge := NewJudge(facts.View, client)
 	report, all := &Report{Lines: []LineReport{}}, map[manifest.Field]bool{}
@@ -84,10 +84,11 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	return report
 }
 
-// Failures judges lines as explain answers them. The result failed has the first lines that fail, with their
-// reasons. The parameter most limits the length of failed. The result all is the number of lines that fail. Failures
-// calls stop before each line. If stop returns an error, Failures ends and returns this error.
-func Failures(facts explain.Facts, requests []Request, most int, stop func() error) (failed []LineReport, all int, err error) {
+// Failures judges the lines of expectations (the parameter requests) by the answers of package explain. The result
+// failed has the first lines that fail, at most limit of them, with their reasons. The result count is the number of
+// all lines that fail. Failures calls the function stop before each line. If stop returns an error, Failures ends and
+// returns this error.
+func Failures(facts explain.Facts, requests []Request, limit int, stop func() error) (failed []LineReport, count int, err error) {
 	judge := NewJudge(facts.View, netip.Addr{})
 	for _, request := range requests {
 		if err := stop(); err != nil {
@@ -97,14 +98,14 @@ func Failures(facts explain.Facts, requests []Request, most int, stop func() err
 		if result.Verdict != Failed {
 			continue
 		}
-		if all++; all <= most {
+		if count++; count <= limit {
 			line := result.Report()
 			line.explain(facts, judge.Query(request))
 			judge.hidden.report(&line, request)
 			failed = append(failed, line)
 		}
 	}
-	return failed, all, nil
+	return failed, count, nil
 }
 
 // locate sets the place of each source, its file and line, and sorts the sources.
@@ -143,7 +144,7 @@ func (r Result) Report() LineReport {
 	}
 }
 
-// url returns the URL as written, without the path for a connection.
+// url returns the URL as it is written in the line. If the line is about a connection, the result has no path.
 func (r Request) url() string {
 	target := r.Target
 	if r.Connection() {

@@ -88,8 +88,8 @@ func compare(r Request, seen []Seen) Result {
 	return c.result
 }
 
-// allWords returns answers in the syntax of a line. It returns equal answers once, if they follow each other in
-// the list.
+// allWords returns a list of answers as text, in the syntax of a test line (see seenWords). It writes equal answers
+// that follow each other only once.
 func allWords(seen []Seen) string {
 	var words []string
 	for _, s := range seen {
@@ -138,10 +138,11 @@ func (c *comparison) seen(s Seen) (name string) {
 	return name
 }
 
-// answerer adds differences between the expected backend and status and those of the answer. It adds a doubt if the
-// answer does not show which backend answered. The result name is the backend that answered, "" if it is not known.
-// If the line expects no backend, name is the status of the answer. It is also the status if Envoy itself answers
-// with a status that the line expects with a weight, such as 500=10.
+// answerer compares the backend and the status of an answer with the backends and the status that the line expects.
+// It adds differences, and a doubt if the answer does not show which backend answered. The result name is:
+//   - the status of the answer, if the line expects no backend, or if Envoy itself answers with a status that the
+//     line expects with a weight, such as 500=10
+//   - otherwise the backend that answered, or "" if Envoy answered or the backend is not known
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
 	byBackend := s.Echo != nil || s.Headers.Get(upstreamTime) != ""
@@ -209,7 +210,8 @@ func (c *comparison) echoed(s Seen) {
 	}
 }
 
-// seenWords returns an answer in the syntax of a line. It returns "" if the request was not sent.
+// seenWords returns an answer as text. The text has the syntax in which a line of a test writes the expected answer.
+// It is "" if the request was not sent.
 func seenWords(s Seen) string {
 	switch {
 	case s.Unsent != "":

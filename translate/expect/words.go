@@ -194,8 +194,8 @@ func (r *Request) parseShare(word string) error {
 }
 
 // details returns the details that a line may have: for each name, the form of the value. A detail is a text
-// behind a |. Most details say what else is expected, in the answer or in what a backend receives. The details when
-// and only say when the line applies.
+// behind a |. Most details say what else is expected, in the answer or in what a backend receives. The two details
+// "when allowed" and "only Envoy" say instead which answers the line is about.
 func details() map[string]string {
 	return map[string]string{
 		"status": "STATUS", "grpc": "NUMBER", "mirror": "BACKEND or BACKEND=PERCENT", "protocol": "HTTP/1.1 or HTTP/2.0",
@@ -227,8 +227,9 @@ func (r *Request) parseDetail(detail string) error {
 	return nil
 }
 
-// aboutOf returns what a detail is about: its name, and for a header or a mirror also the name of the header or
-// backend. Examples are "path" and "request x-user". A line must not have two details about the same.
+// aboutOf returns a text by which two details of a line that contradict each other are found: a line must not have
+// two details with the same text. The text is the first word of the detail, such as "path". For a header or a
+// mirror, the name of the header or backend follows, as in "request x-user" or "mirror shop".
 func aboutOf(detail string) string {
 	kind, rest, _ := strings.Cut(detail, " ")
 	switch kind {
@@ -281,8 +282,8 @@ func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	return ok
 }
 
-// takeMirror adds a backend that gets copies of requests to r.Mirrors. The text is BACKEND, which means all
-// requests, or BACKEND=PERCENT. It returns false for other texts.
+// takeMirror adds to r.Mirrors the backend to which Envoy mirrors requests. The parameter text is BACKEND=PERCENT, or
+// BACKEND if Envoy mirrors all requests. takeMirror returns false for other texts.
 func (r *Request) takeMirror(text string) (ok bool) {
 	name, share, weighted := strings.Cut(text, "=")
 	r.Mirrors[name] = 100

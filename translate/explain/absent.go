@@ -131,16 +131,16 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 
 // elsewhere returns, as texts, the paths of rules in other virtual hosts of the port that would match the
 // request. It helps if no rule of the request's own virtual host matches: for example, a child route may narrow
-// the hosts of its parent (GEP-1058, Hostname Settings). It skips Guards, rules with the prefix "/", and
-// virtual hosts with the domain of the parameter not, which may be nil. It returns one path for each virtual
-// host, at most maxSuggestions, and compares at most maxCompared rules.
-func (b *requestReporter) elsewhere(port *ir.PortView, not *ir.HostView) []string {
+// the hosts of its parent (GEP-1058, Hostname Settings). The parameter own is the request's own virtual host, or
+// nil: elsewhere skips all virtual hosts with its domain. It also skips Guards, and rules with the prefix "/". It
+// returns one path for each virtual host, at most maxSuggestions, and compares at most maxCompared rules.
+func (b *requestReporter) elsewhere(port *ir.PortView, own *ir.HostView) []string {
 	var out []string
 	looked := 0
 	r, _ := receive(b.query, port.Port)
 	for i := range port.Hosts {
 		host := &port.Hosts[i]
-		if not != nil && host.Domain == not.Domain {
+		if own != nil && host.Domain == own.Domain {
 			continue
 		}
 		for rule := range host.Rules {

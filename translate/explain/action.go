@@ -10,7 +10,8 @@ import (
 )
 
 // Outcome is what happens to a request. Either Envoy answers it with Status (and Location, for a redirect), or
-// Envoy forwards it to one of Backends. If none of the Backends can answer, Envoy answers, and both fields are set.
+// Envoy forwards it to one of Backends. If none of the Backends can answer, Envoy answers: then both Status and
+// Backends are set.
 type Outcome struct {
 	// Status is the HTTP status of Envoy's answer, 0 if a backend answers.
 	Status   uint32
@@ -34,7 +35,7 @@ type Outcome struct {
 	// http is true if gRPC clients get the answer unchanged, with its HTTP status.
 	http     bool
 	Backends []Backend
-	// Unless are texts about facts that are not known and may change the outcome.
+	// Unless lists facts that are not known, as texts. If one of these facts is true, the outcome may be another one.
 	Unless []string
 	// Host and Path are those of the request that Envoy forwards. Path includes the query. Both are "" without
 	// Backends.

@@ -208,11 +208,10 @@ func (q Query) misdirected(port *ir.Port) bool {
 	return is
 }
 
-// otherListener reports whether a filter chain answers 421 for a hostname, because the hostname belongs to another
-// listener. The parameter chain is the name of the filter chain. On a port with many TLS names
-// (ir.Port.ManyTLSNames), the result is true only for hostnames that chain covers, and for "*", which then stands
-// for all other hosts. It is false if hostname and chain are equal. listen.TLSNames.Misdirected returns the
-// hostnames for which the result is true.
+// otherListener reports whether the filter chain with the name chain answers 421 for a hostname, because another
+// listener serves the hostname. It returns true for the hostnames that listen.TLSNames.Misdirected returns. If the
+// port has many TLS names (ir.Port.ManyTLSNames), these are only the hostnames that chain covers as a wildcard, and
+// "*", which means all hosts that are not listed. The result is false if hostname and chain are equal.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false

@@ -123,8 +123,9 @@ func climbs(auth *ir.ExtAuth, r *request) bool {
 	return false
 }
 
-// exceeds returns the body limit of extAuth, in bytes, if the request's body is longer. It returns 0 if the
-// body is not longer, or if Envoy sends no body, or only its beginning, to the service.
+// exceeds reports whether the request's body is too long for extAuth: if it is longer than the body limit, exceeds
+// returns this limit in bytes. Otherwise the result is 0. It is also 0 if Envoy sends the service no body, or only
+// the beginning of a body.
 func (r *request) exceeds(auth *ir.ExtAuth) uint32 {
 	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
 	if body == nil || body.Partial || r.upgrades() || r.bodyBytes() <= int64(body.Max) {

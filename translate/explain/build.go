@@ -58,9 +58,10 @@ func (b *requestReporter) route() {
 	}
 }
 
-// unreachableWords returns why Envoy cannot call the external service of a policy field, as text that begins
-// with ", as now: ". kind is the kind of the field's Parts. It returns "" if Envoy can call the service, or if
-// the field uses no service.
+// unreachableWords returns why Envoy cannot call the external service of a policy field. The text is the end of a
+// sentence, and begins with a comma. The parameter kind stands for the policy field: it is the field Kind of each
+// ir.Part that comes from the policy field. The result is "" if Envoy can call the service, or if the field uses no
+// service.
 func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
 		if reason := unreachable(b.facts.View.Clusters, use.Extension); kind == use.PartKind() && reason != "" {
@@ -70,8 +71,8 @@ func (b *requestReporter) unreachableWords(kind string) string {
 	return ""
 }
 
-// nearMisses adds to the report the rules that nearly answer the request: those of the answer's Considered, and
-// then those of Behind.
+// nearMisses adds to the report the rules that nearly answer the request: first the rules in Answer.Considered, and
+// then the rules in Answer.Behind.
 func (b *requestReporter) nearMisses() {
 	for _, miss := range b.answer.Considered {
 		b.addNearMiss(miss.Rule, miss.Reason)
@@ -157,10 +158,10 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// whatCloses returns why the rule fails closed (see ir.Action.ClosedBy), if an object is the cause: for example,
-// a policy that is missing or cannot be used. If a delegating rule uses this object, the text also names the
-// delegating rule. It returns "" if there is no such object. It also sets Does of the action PartClosed in the
-// report.
+// whatCloses returns why the rule fails closed (see ir.Action.ClosedBy), if the cause is an object: for example, a
+// policy that is missing or cannot be used. It returns "" if the cause is no object. If a delegating rule refers to
+// the object, the text begins with this delegating rule. whatCloses also sets the field Does of the action of type
+// PartClosed in the report.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]

@@ -56,9 +56,9 @@ func within(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny reports whether one of the values of a header or query parameter meets a condition (the parameter
-// want). The result is may if only a value that is not known can meet the condition. The text is the reason, "" if
-// the result is takes.
+// compareAny returns the verdict whether one of the values of a header or query parameter meets a condition (the
+// parameter want). The verdict is may if no known value meets the condition, but an unknown value can meet it. The
+// text is the reason for the verdict, "" for the verdict takes.
 func (c *comparer) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && c.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

@@ -23,12 +23,12 @@ type ConnectionAnswer struct {
 	// datagram is dropped.
 	Backends []Share
 	// Denied is why a policy closes the connection, "" if no policy closes it. At is the field that decides, or
-	// empty if the field is not known. Unless are texts about policies that may close the connection, if the
-	// client's address is not known.
+	// empty if the field is not known.
 	Denied string
 	At     Source
 	// By are the objects with the settings that close the connection, as in Outcome.
-	By     []manifest.Key
+	By []manifest.Key
+	// If the client's address is not known, Unless lists, as texts, the policies that may close the connection.
 	Unless []string
 }
 

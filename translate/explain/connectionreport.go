@@ -216,8 +216,9 @@ func streamWords(stream *ir.Stream) string {
 	return "the handshake asks for " + strings.Join(stream.Domains, " or ")
 }
 
-// streamURL returns a URL for which a query is about this ir.Stream. For TLS, its host is the first hostname of
-// the ir.Stream. For TCP and UDP, which know no hostnames, it is the parameter host.
+// streamURL returns a URL with which the user can query this ir.Stream. If connections select the ir.Stream by the
+// server name in the TLS handshake, the host of the URL is the first hostname in stream.Domains. In all other cases,
+// it is the parameter host.
 func streamURL(port *ir.Port, stream *ir.Stream, host string) string {
 	switch {
 	case port.UDP:

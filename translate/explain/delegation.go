@@ -136,7 +136,8 @@ func (d *delegatingMatch) words() string {
 	return pathWords(ir.Path{Kind: of, Value: d.path.Value})
 }
 
-// delegation adds to the report the rule of d, which delegated the path. It returns a sentence about the rule.
+// delegation sets the Delegation of the report: the rule of d, which delegates requests for the path to other
+// routes. It returns a sentence that names the rule and says that none of these routes matches the path.
 func (b *requestReporter) delegation(d *delegatingMatch) string {
 	last := d.chain[len(d.chain)-1]
 	rules := b.overlaps().outlines[last.Route].Rules

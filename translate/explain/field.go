@@ -47,9 +47,9 @@ func policyFields() []policyField {
 	}
 }
 
-// ActionWords returns, as text, what one policy field, filter or setting does in a rule's action. part.Kind
-// says which one. If the action has it from several objects, the text is about all of them. ActionWords returns ""
-// if there is no text for the kind.
+// ActionWords returns, as text, what one policy field, filter or setting does in a rule's action. The parameter part
+// says by its Kind which field, filter or setting is meant. If several objects set it for this action, the text is
+// about all of them. ActionWords returns "" if there is no text for the kind.
 func ActionWords(part ir.Part, a *ir.Action) string {
 	if field, ok := part.PolicyField(); ok && a.Extras != nil {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {

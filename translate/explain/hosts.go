@@ -82,14 +82,16 @@ func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 // listenerField returns the path of a listener in its object.
 func listenerField(l ir.Listener) string { return fmt.Sprintf("spec.listeners[%d]", l.Index) }
 
-// Chain returns the name of the port's filter chain that a server name selects, "" without TLS. found is false
-// if no chain fits, or if an ir.Stream of the port has the server name.
+// Chain returns the name of the filter chain that Envoy uses on the port for a connection with this TLS server name.
+// On a port without TLS, the name is "". found is false if no chain fits, or if an ir.Stream of the port has the
+// server name.
 func Chain(port *ir.Port, serverName string) (chain string, found bool) {
 	return chainOf(port, serverName)
 }
 
-// Table returns the virtual host for a host among those of a filter chain. It returns nil if the chain has no
-// such virtual host, or if Envoy answers 421 because the host belongs to another listener.
+// Table returns the virtual host that serves a host (the parameter host) in the filter chain with the name chain. It
+// returns nil if the chain has no such virtual host, or if Envoy answers 421 because the host belongs to another
+// listener.
 func Table(port *ir.PortView, chain, host string) *ir.HostView { return hostIn(port, chain, host) }
 
 // Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower case. "" and

@@ -62,7 +62,8 @@ func indexHost(host *ir.HostView) *hostIndex {
 	return h
 }
 
-// candidates returns the rules that may match a path, in order. Some of them may have another path.
+// candidates returns all rules that match a path, in order. The result can also have rules that do not match the
+// path.
 func (h *hostIndex) candidates(path string) iter.Seq[*ir.Rule] {
 	if strings.Count(path, "/") > maxAncestors {
 		return slices.Values(h.rules)

@@ -46,8 +46,8 @@ type tokenFault struct {
 
 // jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only
 // Envoy can verify the token, the gate has no status, and its field unless says that the token may be rejected.
-// If Envoy rejects the request, the gate has the status 403 if Envoy rejected the providers, or if the token is
-// for another audience. For any other reason the status is 401.
+// Otherwise Envoy answers the request itself. The status is 403 if the token is for another audience, or if Envoy
+// rejected the configuration of the JWT providers (ir.JWT.Rejected). In any other case the status is 401.
 func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().JWTAuth
 	if auth == nil {
@@ -72,15 +72,17 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	return gate{status: http.StatusUnauthorized, why: "Envoy rejects the request by " + by + ": " + fault.why}
 }
 
-// provider returns the first provider that accepts the tokens of a request, or may accept them (the result
-// accepts). last is the token that the method verified returns for this provider. fault is nil if the provider
-// certainly accepts the tokens. If there is no such provider, the results accepts and last are nil, and fault is
-// the fault that Envoy reports:
+// provider looks for the first provider that accepts the tokens of a request, or that may accept them because only
+// Envoy can verify them. The result found is this provider, and last is the token that the method verified returns
+// for it. fault is nil if the provider certainly accepts the tokens.
+//
+// If there is no such provider, found and last are nil, and fault is why Envoy rejects the request. Each provider has
+// one fault (see tokenFault), and Envoy reports one of these faults:
 //
 //   - the last fault that is neither missing nor foreign
-//   - without such a fault, the first foreign fault
-//   - without a foreign fault, that the token is missing
-func (r *request) provider(tokens *ir.JWT) (accepts *ir.JWTProvider, last *token, fault *tokenFault) {
+//   - if there is none, the first fault that is foreign
+//   - if there is none either, a fault that is missing
+func (r *request) provider(tokens *ir.JWT) (found *ir.JWTProvider, last *token, fault *tokenFault) {
 	fault = &tokenFault{why: "it has no token", missing: true}
 	for i := range tokens.Providers {
 		p := &tokens.Providers[i]
@@ -153,9 +155,9 @@ func inToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// writeClaims changes the headers of a request that jwtAuth lets pass. It removes the headers for claims that
-// the client sent, and adds the headers for the token's claims. It removes the header with the token, unless
-// the token is forwarded. A token in a query parameter is not removed.
+// writeClaims changes the headers of a request that jwtAuth lets pass. Some headers tell the backend the claims of
+// the token (claimsToHeaders). writeClaims removes such headers that the client sent, and adds its own. It removes
+// the header with the token, unless the token is forwarded. A token in a query parameter is not removed.
 func writeClaims(r *request, headers headerFields, extras *ir.Extras) {
 	auth := extras.JWTAuth
 	if auth == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // stripped are the headers that Envoy removes from every client's request, with the reason as text. The list
-// was measured on Envoy 1.40: each header was sent, and read by a template and by a backend.
+// was measured on Envoy 1.40: for each header, a client sent it, and neither a template nor a backend received it.
 var stripped = map[string]string{
 	// Only Envoys write these headers, to recognize requests inside a mesh. gatefold's Envoys are at the edge of a
 	// mesh.
@@ -117,9 +117,9 @@ func (m *connectionManager) cleanTE() {
 }
 
 // writeOrigin sets the client's address and the scheme of the request, and the headers about them. Without
-// trusted hops, they are those of the connection. With trusted hops, Envoy keeps the scheme that the hops
-// report, and the client's address is the entry of X-Forwarded-For that the first trusted hop wrote, counted
-// from the end.
+// trusted hops, the address and the scheme are those of the connection. With trusted hops, the scheme is the one in
+// X-Forwarded-Proto. The address is then the entry of X-Forwarded-For that the first trusted hop wrote (see
+// clientAddress).
 func (m *connectionManager) writeOrigin() {
 	r := m.request
 	h, scheme := r.headers, "http"

@@ -24,9 +24,9 @@ const (
 	takes
 )
 
-// matches reports whether a request meets a match. The result reason is, as text, the first condition that the
-// request does not meet, or the last condition that depends on an unknown value. It is "" if the result is
-// takes.
+// matches reports whether a request meets a match. If the result is misses, the text reason is the first condition
+// that the request does not meet. If the result is may, reason is the last condition that depends on an unknown
+// value. If the result is takes, reason is "".
 func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	if !r.comparer.matchesPath(match.Path, r.path) || !within(r.path, match.Within) {
 		return misses, pathDiffers
@@ -59,9 +59,9 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 	return result, reason
 }
 
-// matchesHeader reports whether a header of the request has the wanted value. The text is the reason, "" if the
-// result is takes. If the client sent the header, but Envoy removes it before it looks for a route, the reason
-// says so.
+// matchesHeader reports whether a header of the request has the wanted value. The second result is the reason, as
+// text. It is "" if the verdict is takes. If the client sent the header, but Envoy removes it before it looks for
+// a route, the reason says so.
 func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	values := r.headers[want.Name]
 	why, taken := stripped[want.Name]

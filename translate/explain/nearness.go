@@ -99,7 +99,7 @@ func byDistance(distance map[string]int) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// unique returns the first maxSuggestions names without duplicates.
+// unique removes duplicates from the names, and returns the first of the remaining names, at most maxSuggestions.
 func unique(names []string) []string {
 	var out []string
 	for _, name := range names {

@@ -102,8 +102,9 @@ func (r *request) signInWords(provider *ir.SignIn) string {
 	return "redirected to sign in (302)"
 }
 
-// mayNotRedirect returns takes if denyRedirect selects the request: Envoy then answers 401 instead of a
-// redirect. It returns may if that depends on a header value that is not known, and misses otherwise.
+// mayNotRedirect returns the verdict whether denyRedirect selects the request. If the verdict is takes, denyRedirect
+// selects it: Envoy then answers 401 instead of a redirect. If it is may, the answer depends on a header value that
+// is not known. Otherwise it is misses.
 func (r *request) mayNotRedirect(provider *ir.SignIn) (out verdict) {
 	for _, want := range provider.Deny {
 		one, _ := r.matchesHeader(want)

@@ -78,9 +78,9 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns a copy of o in which By names the objects that make the filter of a policy field answer. If the
-// field that decides is known (o.At), By has only the object of o.At. Otherwise By has every object from which
-// the action's setting was read.
+// by returns a copy of o with the field By: the objects because of which the filter of a policy field answers. If it
+// is known in which place of a policy the decision is written (o.At), By has only the object of o.At. Otherwise By
+// has all objects from which the value of the policy field was read (action.Parts).
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	kind := field.PartKind()
 	switch {
@@ -96,8 +96,8 @@ func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	return o
 }
 
-// objectsOf returns the objects that a filter or policy field of an action was read from: those of its Parts
-// with this kind, without duplicates.
+// objectsOf returns the objects from which a setting of an action was read: the objects of the Parts that have the
+// given kind, without duplicates. The parameter kind is an ir.Part.Kind.
 func objectsOf(action *ir.Action, kind string) (objects []manifest.Key) {
 	for _, part := range action.Parts {
 		if part.Kind == kind && !slices.Contains(objects, part.Object) {

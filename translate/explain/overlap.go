@@ -68,8 +68,9 @@ func (o outline) mayBeDelegated() bool {
 	return len(o.Parents) == 0 || slices.ContainsFunc(o.Parents, func(parent manifest.Key) bool { return parent.Kind == "HTTPRoute" })
 }
 
-// read stores the outlines of routes in o.outlines. It skips routes that have an outline, and stops at
-// maxOutlined outlines. The function outlines reads the documents. If it is nil, the outlines are empty.
+// read adds the outlines of the given routes to o.outlines. It skips routes that are already there, and stops when
+// o.outlines has maxOutlined entries. The parameter outlines is the function that reads the documents of routes.
+// If it is nil, read adds empty outlines.
 func (o *overlaps) read(keys []manifest.Key, outlines func([]manifest.Key) []store.Outline) {
 	var unknown []manifest.Key
 	for _, key := range keys {
@@ -117,7 +118,8 @@ func (o *overlaps) namesRoute(key manifest.Key) bool {
 }
 
 // fit returns how well a match of a rule fits the request's path: more if it covers more of the path (see
-// fitPath), 0 if it does not match. A rule or match of -1 means the best of all rules or matches.
+// fitPath), 0 if it does not match. The parameters rule and match are indexes. If rule is -1, the result is the
+// best of all rules. If match is -1, it is the best of all matches of the rule.
 func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	at := matchAt{key, rule, match}
 	n, known := o.fits[at]
@@ -166,9 +168,10 @@ func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	return 0
 }
 
-// fitPattern returns the length of path plus 1 if the regular expression matches. It returns 0 if the
-// expression does not match. If the expression is invalid or one of the limits is reached, it returns the
-// length of path plus 1, unless the literal beginning of the expression differs.
+// fitPattern returns how well a regular expression fits the path: the length of path plus 1 if the expression
+// matches, and 0 if it does not match. It does not test an expression that is invalid, or that exceeds maxPattern,
+// maxCompiled or maxEffort. In these cases the expression counts as a match if the path begins with the
+// expression's literal beginning.
 func (o *overlaps) fitPattern(pattern, path string) int {
 	if !strings.HasPrefix(path, literalPrefix(pattern)) {
 		return 0

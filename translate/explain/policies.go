@@ -37,8 +37,8 @@ func newPolicyReporter(b *requestReporter) *policyReporter {
 	return &policyReporter{reporter: b.reporter, answer: b.answer, named: map[policyAt]bool{}, unserved: map[manifest.Key]store.Place{}}
 }
 
-// policyTarget is an object that policies can target, such as a Gateway or a route. section is the listener,
-// rule or port of the object that serves the request. noun is the word for the section in texts.
+// policyTarget is an object that policies can target, such as a Gateway or a route. section is the listener, rule or
+// port of this object that the request reaches. noun is the word for the section in texts.
 type policyTarget struct {
 	object        manifest.Key
 	labels        map[string]string
@@ -80,8 +80,8 @@ func (b *policyReporter) add() {
 	b.addOthers()
 }
 
-// addOfConnection adds the policies for a connection. Only the field acl of a TrafficPolicy applies to it.
-// Policies without acl are added as not in force, or left out if they target the whole Gateway.
+// addOfConnection adds the policies for a connection. Only the field acl of a TrafficPolicy applies to connections.
+// A policy without acl is reported as not in force. But if it targets a whole Gateway, it is left out.
 func (b *policyReporter) addOfConnection() {
 	for _, at := range b.policyTargets() {
 		for _, p := range b.facts.View.Policies {
@@ -141,8 +141,9 @@ func (b *policyReporter) addUnserved() {
 	}
 }
 
-// isTarget reports whether a policy of an unserved kind targets the object. The result section is the section
-// that the policy names, "" if it names none.
+// isTarget reports whether a policy targets the object s.object. The policy is of a kind that gatefold does not
+// serve. The result section is the section in the policy's target, such as the name of a listener. It is "" if the
+// policy targets the whole object.
 func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok bool) {
 	for _, target := range policy.Targets {
 		target, labels, _ := strings.Cut(target, " with ")
@@ -215,8 +216,8 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 	}
 }
 
-// isAim reports whether target t of a policy selects s.object, by its name or by labels. It ignores the section
-// of t, such as a listener or rule.
+// isAim reports whether the target t of a policy selects the object s.object, by name or by labels. It ignores the
+// section of t (the name of a listener, rule or port): see targetOf.
 func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	if t.Object.Name != "" {
 		return t.Object == s.object
@@ -229,8 +230,9 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target by which a policy selects the object or its section. If possible, this is a target
-// that is not lost (see PolicyTarget.Lost). A lost target may have any section. ok is false without a target.
+// targetOf returns the target by which the policy p selects the object or its section. ok is false if there is none.
+// A target that does not apply (its field Lost is set) also counts, whatever its section is. But targetOf prefers a
+// target that applies.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -259,10 +261,10 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged sets State, Fields, Overridden and By of out, the report of the policy p, which can be used. Fields
-// gets the fields of p that are in force, and Overridden gets the others. A setting of the rule itself
-// overrides the same field of every policy. By gets the rule's route for such a setting. For any other field of p,
-// By gets the other policies from which the rule has the field.
+// merged fills in out, the report of a policy p that can be used. Fields gets the fields of p that are in force, and
+// Overridden gets the others. By gets the objects whose settings override a field of p or are merged with it: the
+// route, if the rule itself has such a setting, which replaces those of all policies, and otherwise other policies.
+// State follows from these.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {
@@ -338,8 +340,8 @@ func targetsPort(target ir.PolicyTarget, cluster *ir.Cluster) bool {
 		slices.ContainsFunc(target.Ports, func(port uint32) bool { return strings.HasSuffix(cluster.Name, fmt.Sprintf("/%d", port)) })
 }
 
-// addBackendPolicy adds to the Report a policy of a backend. The parameters target and words are the policy's
-// target and the same target as text. The parameter cluster is the backend's cluster.
+// addBackendPolicy adds a policy of a backend to the Report. The parameter target is the target by which the policy
+// selects the backend, and words is the text for this target. The parameter cluster is the cluster of the backend.
 func (b *policyReporter) addBackendPolicy(p *ir.Policy, target ir.PolicyTarget, words string, cluster *ir.Cluster) {
 	out := PolicyReport{Object: p.Key, Target: words, State: target.State, At: Source{Object: p.Key}}
 	for _, other := range cluster.Objects {

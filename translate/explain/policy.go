@@ -81,8 +81,8 @@ func bufferGate(rule *ir.Rule, r *request) gate {
 }
 
 // localLimitGate returns an empty gate if the rule has no local rate limit, or one that rejects no request.
-// Otherwise the field unless says that Envoy may answer 429, because the number of earlier requests is not
-// known.
+// Otherwise Envoy may answer 429. This depends on the number of earlier requests, which is not known, and so only
+// gate.unless says it.
 func localLimitGate(rule *ir.Rule, _ *request) gate {
 	limit := rule.Action.Extras.OrNone().RateLimit
 	if limit == nil || limit.Enabled == 0 || limit.Enforced == 0 {
@@ -100,8 +100,8 @@ func corsParts(action *ir.Action) string {
 	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
-// partsOf returns, as text, the objects of an action's Parts of a kind, each with its field. Without such Parts
-// it returns kind.
+// partsOf returns, as text, which objects and fields cause a kind of effect of an action: the Object and Field of
+// each Part with this Kind. If the action has no such Part, it returns the parameter kind.
 func partsOf(action *ir.Action, kind string) string {
 	var names []string
 	for _, part := range action.Parts {

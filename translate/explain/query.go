@@ -67,8 +67,8 @@ func complete(query Query) Query {
 	return query
 }
 
-// ForConnection reports whether the query is about a connection or datagram instead of a request. Such a query
-// has the scheme tcp or udp (HOST:PORT), or tls (NAME:PORT, with the server name).
+// ForConnection reports whether the query is about a connection or datagram instead of a request. The URL of such
+// a query is tcp://HOST:PORT, udp://HOST:PORT or tls://NAME:PORT, where NAME is the server name.
 func (q Query) ForConnection() bool { return slices.Contains([]string{"tcp", "tls", "udp"}, q.Scheme) }
 
 // NewQuery parses a request as curl does: a method, an absolute URL, and headers as "name: value". A Host

@@ -28,7 +28,7 @@ func (v certainty) and(other certainty) certainty { return min(v, other) }
 func (v certainty) or(other certainty) certainty  { return max(v, other) }
 func (v certainty) not() certainty                { return yes - v }
 
-// rbacWords returns, as text, which requests rbac of the policies rejects, or TurnedOff if a policy turns it
+// rbacWords returns, as text, which requests the policy field rbac rejects, or TurnedOff if a policy turns rbac
 // off.
 func rbacWords(extras *ir.Extras) string {
 	rbac := extras.RBAC
@@ -100,8 +100,8 @@ func rbacGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// isIn reports whether the client's address is in one of the ranges. The result is unknown if there are ranges
-// and the address is not valid. Without ranges it is no.
+// isIn reports whether the client's address is in one of the ranges. The result is the certainty unknown if there
+// are ranges and the address is not valid. If there are no ranges, the result is the certainty no.
 func isIn(client netip.Addr, ranges []string) certainty {
 	if len(ranges) > 0 && !client.IsValid() {
 		return unknown
@@ -142,8 +142,8 @@ var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
 })
 
-// evaluate returns whether a CEL expression is true. It returns no for an expression that is invalid or fails.
-// It returns unknown if the value depends on an unknown attribute.
+// evaluate returns whether a CEL expression is true. For an expression that is invalid or fails, the result is the
+// certainty no. If the value depends on an unknown attribute, the result is the certainty unknown.
 func evaluate(text string, attributes cel.PartialActivation) certainty {
 	env, err := celEnvironment()
 	if err != nil {

@@ -14,12 +14,13 @@ import (
 // redacted replaces a password, key or token.
 const redacted = "[redacted]"
 
-// shortCredential is the number of bytes below which a credential may also be a part of a word.
+// shortCredential is a length in bytes. A credential that is shorter may also occur in a text as a part of a word.
 const shortCredential = 6
 
-// Redaction removes the credentials of requests from texts that are shown. Credentials are the values of some headers
-// and query parameters: those that a policy of a rule compares with credentials (AddRule), and those with a name for
-// credentials, such as cookie (see ir.NamesCredential).
+// Redaction removes the credentials of requests from texts that are shown. Credentials are the values of two kinds
+// of headers and query parameters. The first kind are those in which a policy of a rule expects a credential
+// (AddRule). The second kind are those with a name that stands for credentials, such as cookie (see
+// ir.NamesCredential).
 type Redaction struct {
 	headers, parameters map[string]bool
 }
@@ -29,8 +30,8 @@ func NewRedaction() *Redaction {
 	return &Redaction{headers: map[string]bool{}, parameters: map[string]bool{}}
 }
 
-// AddRule adds the names of headers and query parameters that may have credentials for a rule. The parameter rule may
-// be nil.
+// AddRule adds the headers and query parameters in which the rule's policies expect a credential, such as an API
+// key or a JWT. If the parameter rule is nil, AddRule adds nothing.
 func (d *Redaction) AddRule(rule *ir.Rule) {
 	if rule == nil {
 		return
@@ -89,8 +90,9 @@ func (d *Redaction) Value(name, value string) string {
 	return redacted
 }
 
-// values returns a copy of the headers with the result of Value for each value, without the credentials that the
-// function hide replaces: a header may have a copy of another one. It returns nil if headers is nil.
+// values returns a copy of the headers without credentials. It replaces each value by the result of Value. Then
+// the function hide replaces the credentials in the value, because a header may have a copy of another header's
+// credential. values returns nil if headers is nil.
 func (d *Redaction) values(headers http.Header, hide func(string) string) http.Header {
 	out := headers.Clone()
 	for name, values := range out {
@@ -147,9 +149,9 @@ func (d *Redaction) Hide(headers http.Header, target string) func(sentence strin
 	}
 }
 
-// hiding returns a function that replaces each of the texts, where they occur in its argument, by the constant
-// redacted. The function ignores empty texts, and changes no placeholder. Where two of the texts begin at the same
-// byte, it replaces the longer one.
+// hiding returns a function that replaces the given texts in its argument by the constant redacted. It ignores
+// empty texts, and does not change the placeholders in the argument. If two of the texts begin at the same byte,
+// the longer one is replaced.
 func hiding(texts []string) func(string) string {
 	texts = slices.DeleteFunc(slices.Clone(texts), func(one string) bool { return one == "" })
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

@@ -175,8 +175,8 @@ type BackendReport struct {
 	Receives *ReceivesReport `json:"receives,omitempty"`
 }
 
-// LocalReply returns, as text, what clients get for the share of a backend that gets no requests. It returns
-// "closed" for a backend of connections.
+// LocalReply returns, as text, what clients get from Envoy when it chooses this backend and the backend cannot get
+// the request. It returns "closed" if the backend is for TCP, TLS or UDP.
 func (b BackendReport) LocalReply() string {
 	if b.Status == 0 {
 		return "closed"
@@ -184,8 +184,8 @@ func (b BackendReport) LocalReply() string {
 	return fmt.Sprintf("answered %d", b.Status)
 }
 
-// ReceivesReport is a request as a backend receives it, with the headers that Envoy adds. ClientAddress,
-// NewRequestID, AccessToken and ServiceAnswer replace values that are not known.
+// ReceivesReport is a request as a backend receives it, with the headers that Envoy adds. If the value of a header
+// is not known, a placeholder stands for the value: ClientAddress, NewRequestID, AccessToken or ServiceAnswer.
 type ReceivesReport struct {
 	Method  string      `json:"method"`
 	Host    string      `json:"host"`
@@ -303,7 +303,8 @@ type PolicyReport struct {
 	Fields []string `json:"fields,omitempty"`
 	// Overridden are the fields of a TrafficPolicy that are not in force.
 	Overridden []string `json:"overridden,omitempty"`
-	// By are the objects that set the Overridden fields, or that share a field in force with the policy.
+	// By are the objects that override the policy: their values of the Overridden fields are in force. By also has
+	// the other policies that set a part of a field in Fields.
 	By []manifest.Key `json:"by,omitempty"`
 	// Reason says why the policy is not in force. If Stale is set, it also says what is wrong with the newest
 	// version.

@@ -58,8 +58,8 @@ func firstParameters(search string) map[string]string {
 	return out
 }
 
-// forges returns those of the named headers that the request has. Only filters may set these headers, so the
-// client may have forged them.
+// forges returns which of the given headers the request has. The parameter names has the names of headers that
+// only filters of Envoy may set. The client may have forged them.
 func (r *request) forges(names []string) (out []string) {
 	for _, name := range names {
 		if r.headers.has(name) {

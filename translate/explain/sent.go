@@ -121,7 +121,8 @@ func ownHosts(action *ir.Action) bool {
 	return slices.ContainsFunc(action.Forward.Backends, func(b ir.Backend) bool { return b.Rewrite != nil })
 }
 
-// mayHaveBody reports whether Envoy sends content-length: 0 with a method if a request has no body.
+// mayHaveBody reports whether requests with this method usually have a body. If such a request has no body, Envoy
+// sends "content-length: 0" to the backend.
 func mayHaveBody(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodTrace:

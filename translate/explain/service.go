@@ -58,9 +58,9 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted reports whether Envoy calls the rate limit service for the request (takes or misses). Envoy calls it
-// for a descriptor if the request has all headers of the descriptor. The result is may if only extAuth could
-// add a missing header.
+// counted reports whether Envoy calls the rate limit service for the request: takes for yes, misses for no. Envoy
+// calls the service if the request has all headers of at least one descriptor. The result is may if a header is
+// missing and only extAuth could add it.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
 		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
@@ -78,7 +78,8 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 
 // processorGate returns what the filter of extProc does with a request. The gate is empty if the rule has no
 // extProc. If Envoy can call the processor, the field unless says what the processor may change or answer. If
-// Envoy cannot call it, see unprocessed. answerGate returns the gate for the answer to the request.
+// Envoy cannot call it, the result is that of the function unprocessed. For the answer to the request, see
+// answerGate.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -92,10 +93,10 @@ func processorGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, max(r.requestSent(rule), answerSent(proc)), reason)
 }
 
-// answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the
-// rule has no extProc, or if Envoy sends the processor nothing of the answer. If Envoy cannot call the
-// processor, see unprocessed. The processor also gets answers of the filters before it, and the answer to a
-// rejected upgrade.
+// answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the rule
+// has no extProc, or if Envoy sends the processor nothing of the answer. If Envoy cannot call the processor, the
+// result is that of the function unprocessed. The answer can also come from a filter before extProc, or be the
+// answer to a rejected upgrade. Envoy sends these answers to the processor, too.
 func answerGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -109,13 +110,13 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the gate of extProc for a processor that Envoy may not be able to call. The parameter reason
-// says why Envoy cannot call the processor, "" if it can. The parameter sent says whether Envoy would send
-// anything of the request or answer to the processor:
+// unprocessed returns the gate of extProc in case that Envoy cannot call the processor. The gate says how extProc
+// treats the request. The parameter reason says why Envoy cannot call the processor, "" if it can. The parameter
+// sent says whether Envoy would send a part of the request or answer to the processor:
 //
-//   - takes: the gate answers 500.
-//   - may: the gate has no status, and its field unless says that Envoy may answer 500.
-//   - misses: the gate is empty.
+//   - takes (yes): the gate answers 500.
+//   - may: the gate's field unless says that Envoy may answer 500. Its status is 0.
+//   - misses (no): the gate is empty.
 //
 // The gate is also empty if reason is "", or if requests pass without the processor.
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
@@ -142,8 +143,8 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent returns takes if Envoy sends headers, body or trailers of the request to a processor, and misses
-// if Envoy sends nothing. The result is may if that depends on the body or on trailers.
+// requestSent reports whether Envoy sends headers, body or trailers of the request to a processor. The verdict is
+// takes for yes, misses for no, and may if the answer depends on the body or on trailers.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
@@ -158,8 +159,9 @@ func (r *request) requestSent(rule *ir.Rule) verdict {
 	return misses
 }
 
-// waitsForBody returns takes if a rule's action reads the body of a request. It returns misses if Envoy itself
-// answers, because it answers after the headers. It returns may if only some backends answer.
+// waitsForBody reports whether the action of a rule reads the body of a request: takes for yes, misses for no, and
+// may if it depends on the chosen backend. Envoy reads no body for a request that it answers itself, because it
+// answers after the headers.
 func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	acts := acted(rule, r)
 	switch {
@@ -171,8 +173,8 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	return takes
 }
 
-// answerSent returns takes if Envoy sends the headers of an answer to a processor. It returns may if Envoy
-// sends only a body or trailers, which the answer may lack. Otherwise it returns misses.
+// answerSent reports whether Envoy sends something of an answer to a processor: takes for yes, misses for no. The
+// result is may if Envoy sends only a body or trailers, because the answer may have neither.
 func answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {
@@ -184,7 +186,7 @@ func answerSent(proc *ir.ExtProc) verdict {
 	return misses
 }
 
-// sendsBody reports whether a processing mode for bodies sends them.
+// sendsBody reports whether Envoy sends the body to a processor in the given processing mode.
 func sendsBody(mode string) bool { return mode != "" && mode != modeNone }
 
 // A service may add too many headers or bytes to a request that has fewer than fewHeaders or fewBytes left to
@@ -194,8 +196,9 @@ const (
 	fewBytes   = 8 << 10
 )
 
-// overfull returns a text that warns of a service that adds headers: the request may then have more than Envoy
-// accepts, and Envoy answers 500. It returns nil if the request is far below Envoy's limits.
+// overfull returns a warning that the service of a policy field may add too many headers. The request may then
+// have more headers or bytes than Envoy accepts, and Envoy answers 500. The warning is a list with one text. It is
+// nil if the request is far below Envoy's limits.
 func overfull(field string, service *ir.Extension, r *request) []string {
 	if r.headers.count()+1 <= maxHeaders-fewHeaders && r.query.size() <= maxRequestBytes-fewBytes {
 		return nil

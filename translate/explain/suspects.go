@@ -241,9 +241,10 @@ func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	return unrelated, 0
 }
 
-// rankRoute returns the rank of a problem of a route, and the fit of the problem's rule (see rank). If the route
-// leads to the answer by another of its rules, the problem is only counted (ofTheHost), unless the problem's rule
-// might have matched the request.
+// rankRoute returns the rank of a problem of a route, and the fit of the rule that has the problem (see rank). The
+// rule may lead to the answer (ofTheRule), or it might have matched the request (overlapping). In all other cases,
+// the rank is ofTheHost if the route has rules in the virtual host, even if another rule of the route leads to the
+// answer. A problem of the route as a whole has the rank ofTheWay if the route leads to the answer.
 func (s *suspects) rankRoute(p *manifest.Problem) (rank, fit int) {
 	index, match := ruleField(p.Field)
 	at := ruleAt{p.Object, index}

@@ -6,7 +6,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// transform makes the changes of the policies' transformation to the headers of a request, in order.
+// transform applies the header changes of policies (their field transformation) to the headers of a request, in
+// order.
 func transform(r *request, headers headerFields, extras *ir.Extras) {
 	templates := templateReader{r, headers}
 	for _, change := range extras.Request {

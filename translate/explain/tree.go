@@ -54,11 +54,13 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 type treeMaker struct {
 	notAccepted map[manifest.Key][]*TreeNode // by parent
 	delegations map[delegationKey]*ir.Delegation
-	mistakes    map[manifest.Key]manifest.Problem // the first error of each object
-	coded       map[codedKey]manifest.Problem
+	mistakes    map[manifest.Key]manifest.Problem   // the first error of each object
+	coded       map[codedKey]manifest.Problem       // the first error of each object with each code
 	faults      map[manifest.Field]manifest.Problem // see addFault
 	known       map[manifest.Key]bool               // the objects that have a status
-	bindings    map[binding][]*TreeNode             // nodes for what is not accepted and not in the tree yet
+	// bindings has the nodes of objects that are not accepted (see readBindings). A node is removed when it gets its
+	// place in the tree.
+	bindings map[binding][]*TreeNode
 }
 
 // delegationKey identifies a delegating match: a match of a rule that delegates its requests to child routes.

@@ -70,9 +70,8 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
-// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. The
-// parameter of is the Gateway or ListenerSet that defines the listener. The parameter index is the position of
-// the listener there, from 0.
+// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. The listener
+// is defined in a Gateway or ListenerSet, the parameter of. The parameter index is its position there, from 0.
 func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
@@ -114,8 +113,9 @@ func (t *treeMaker) refusedRoute(route manifest.Key, parent gwv1.RouteParentStat
 	t.refuse(at, node)
 }
 
-// ofPort returns nodes for the listeners of a port, and routes on them, that are not accepted (see
-// shownNotAccepted). It removes these nodes from t.bindings, so that unserved does not return them again.
+// ofPort returns the nodes for what is not accepted on a port: the port's listeners, and routes that refer to these
+// listeners. It returns at most as many nodes as shownNotAccepted allows. It removes the nodes from t.bindings, so
+// that unserved does not return them again.
 func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	for _, l := range port.Listeners {
 		at := binding{l.Object, l.Name}
@@ -125,8 +125,9 @@ func (t *treeMaker) ofPort(port *ir.Port) (out []*TreeNode) {
 	return shownNotAccepted(out)
 }
 
-// unserved returns a node for each Gateway and ListenerSet with objects in t.bindings that ofPort has not
-// returned. Below it are these objects. Call it after ofPort was called for all ports.
+// unserved returns a node for each Gateway and ListenerSet that still has nodes in t.bindings. The field Below of
+// the returned node has these nodes. Call unserved after ofPort has been called for all ports, because ofPort
+// removes the nodes that it returns from t.bindings.
 func (t *treeMaker) unserved() (out []*TreeNode) {
 	compare := func(a, b binding) int {
 		return slices.Compare([]string{a.parent.Kind, a.parent.Namespace, a.parent.Name, a.section}, []string{b.parent.Kind, b.parent.Namespace, b.parent.Name, b.section})

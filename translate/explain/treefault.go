@@ -10,7 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// codeShadowed is the code of a problem of a match that gets no requests because other matches get them.
+// codeShadowed is the problem code of a match that gets no requests, because other matches get all its requests.
 const codeShadowed = "Shadowed"
 
 // codeNoBackends is the code of a warning about a rule without backends, which answers an error.

@@ -110,8 +110,9 @@ func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }
 
-// hosts returns those of the nodes below a port that have the most specific domain that covers the filter's host.
-// It returns no nodes if no domain covers the host, and all nodes if the filter has no host.
+// hosts selects virtual hosts by the filter's host. The parameter nodes has the nodes below a port. hosts finds the
+// most specific domain that covers the filter's host, and returns the nodes with this domain. It returns no nodes
+// if no domain covers the host, and all nodes if the filter has no host.
 func (f TreeFilter) hosts(nodes []*TreeNode) []*TreeNode {
 	if f.Host == "" {
 		return nodes

@@ -60,12 +60,12 @@ const (
 	PointNode       TreeKind = "delegates"    // a match that delegates requests to the routes below it
 	RuleNode        TreeKind = "rule"         // a match that sends requests to backends, or answers them
 	RestNode        TreeKind = "rest"         // what happens to requests that no child route of a match serves
-	BrokenNode      TreeKind = "broken"       // the list of routes that an error keeps from being served anywhere
+	BrokenNode      TreeKind = "broken"       // the list of routes that are served nowhere because of an error
 	UnservedNode    TreeKind = "unserved"     // the list of objects that a Gateway or ListenerSet does not accept and no port has
 	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent rejects, entirely or in part, or a listener, Gateway or ListenerSet that is not accepted
 )
 
-// setMatch sets Match, To and path of a node, and makes its Name of Match and To.
+// setMatch sets Match, To and path of a node. It also sets Name to a text that consists of Match and To.
 func (n *TreeNode) setMatch(match *ir.Match, to string) {
 	n.Match, n.To, n.path = MatchWords(*match), to, &match.Path
 	n.Name = n.Match + " → " + n.To
@@ -76,8 +76,8 @@ func notAcceptedNode(route manifest.Key, why string) *TreeNode {
 	return &TreeNode{Kind: NotAcceptedNode, Name: route.String() + ": " + why, Why: why, field: manifest.Field{Object: route}}
 }
 
-// mistakeNode returns the node of a route that an error keeps from being served. Its place is that of the
-// error, because the folder may have no valid version of the route.
+// mistakeNode returns the node of a route that is not served because of an error. The place of the node is the place
+// of the error, because the folder may have no valid version of the route.
 func mistakeNode(p *manifest.Problem) *TreeNode {
 	n := notAcceptedNode(p.Object, p.Code+": "+p.Message)
 	n.At = store.Place{File: p.File, Line: p.Line, Column: p.Column}

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// These placeholders replace, in headers, values that Envoy writes and that a query lacks. A real header cannot
-// contain them, because they have a NUL.
+// These placeholders stand for header values that Envoy, or a service that Envoy calls, determines at run time.
+// explain knows only the query, so it does not know them. A real header cannot contain a placeholder, because each
+// has a NUL.
 const (
 	unknownClient = "\x00\x01\x00" // the address of the client
 	unknownID     = "\x00\x02\x00" // a new request ID

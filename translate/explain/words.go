@@ -61,14 +61,13 @@ func rpcWords(rpc ir.RPC) string {
 	return strings.Join(words, ", ")
 }
 
-// valueWords returns the match of a header or query parameter as text. For a regular expression, " matching "
-// stands between the name and the expression. Otherwise the text in the parameter is, for example ": ", stands
-// between the name and the value.
-func valueWords(v ir.ValueMatch, is string) string {
+// valueWords returns the match of a header or query parameter as text: the name, the separator and the value. For a
+// regular expression, the text is the name, " matching " and the expression.
+func valueWords(v ir.ValueMatch, separator string) string {
 	if v.Regex {
 		return v.Name + " matching " + v.Value
 	}
-	return v.Name + is + v.Value
+	return v.Name + separator + v.Value
 }
 
 // GRPCStatus returns the gRPC status code that Envoy sends for an HTTP status, and its name.
@@ -88,7 +87,9 @@ func GRPCStatus(status uint32) (code int, name string) {
 	return 2, "UNKNOWN"
 }
 
-// grpcWords returns the gRPC status for an HTTP status as text. It returns "" if byGRPC is false.
+// grpcWords returns the code and the name of the gRPC status that a gRPC client gets instead of an HTTP status,
+// such as "14 UNAVAILABLE". The parameter byGRPC says whether the client gets a gRPC status at all. If it is false,
+// grpcWords returns "".
 func grpcWords(byGRPC bool, status uint32) string {
 	if !byGRPC {
 		return ""

@@ -86,7 +86,7 @@ func (a *Action) CORSInForce() *CORS {
 
 // ClosedBy returns, as text, the object that makes the action fail closed, for example an invalid policy. An
 // action that fails closed answers 500, or 503 for a GRPCRoute. ClosedBy returns "" if the action does not fail
-// closed, or if Parts does not begin with the object (PartClosed).
+// closed. It also returns "" if the first entry of Parts is not a PartClosed, which would name the object.
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""
@@ -116,8 +116,8 @@ type Part struct {
 	Field string
 }
 
-// PartValue is one setting of an Action: the kind (as in Part.Kind) and the value. The value is that of one field
-// of the Action or of its Extras, or an array of the values of two fields.
+// PartValue is one setting of an Action. Its value is the value of one field of the Action or of its Extras, or an
+// array with the values of two fields.
 type PartValue struct {
 	Kind  string // as Part.Kind
 	Value any
@@ -250,8 +250,8 @@ type PathChange struct {
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 
-// Of returns a copy of the change for a rule. The parameter path is the rule's path match. In the copy, Prefix is
-// the value of that match, without a slash at its end. So a change that replaces a prefix replaces the matched path.
+// Of returns a copy of the change for one rule. The parameter path is the rule's path match. The copy's Prefix is
+// the value of the path match, without a slash at its end. If Full is false, the copy replaces this prefix.
 func (c PathChange) Of(path Path) *PathChange {
 	c.Prefix = strings.TrimRight(path.Value, "/")
 	return &c
@@ -260,7 +260,7 @@ func (c PathChange) Of(path Path) *PathChange {
 // Mirror sends copies of requests to a cluster and discards the answers.
 type Mirror struct {
 	Cluster string
-	// Numerator of every Denominator requests are copied. A Denominator of 0 means all requests.
+	// Envoy copies the fraction Numerator/Denominator of the requests. A Denominator of 0 means all requests.
 	Numerator, Denominator uint32
 }
 

@@ -53,7 +53,7 @@ type CredentialSource struct {
 	Field  Field
 	Secret manifest.Key
 	Entry  string
-	// Namespace and Labels select Secrets. Select sets them.
+	// Namespace and Labels select Secrets. The method Select sets both.
 	Namespace, Labels string
 }
 

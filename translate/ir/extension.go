@@ -8,8 +8,8 @@ import (
 )
 
 // Extension is a GatewayExtension: an external service, an identity provider (SignIn), or the tokens that are
-// accepted (JWT). Exactly one of Auth, Processor, Limiter, SignIn and JWT is set. Envoy calls the service by
-// HTTP for a SignIn, and if Auth.HTTP is set. Otherwise Envoy calls it by gRPC.
+// accepted (JWT). Exactly one of Auth, Processor, Limiter, SignIn and JWT is set. Envoy calls Service by HTTP if
+// SignIn or Auth.HTTP is set, and otherwise by gRPC.
 type Extension struct {
 	Service   Service // not used for JWT
 	Auth      *AuthService
@@ -61,15 +61,15 @@ type AuthService struct {
 type HTTPAuth struct {
 	// Prefix is added at the beginning of the request's path.
 	Prefix string
-	// Add are headers that the service receives. Their values are format strings of Envoy.
+	// Add are headers that Envoy adds to the request to the service. Their values are format strings of Envoy.
 	Add []Header
 	// ToBackend are headers of an answer with 200. They replace the client's headers in the request to the
 	// backend. If AllToBackend is true, every header of the answer replaces the client's, except those that a
 	// service must not change.
 	ToBackend    []string
 	AllToBackend bool
-	// ToClient are headers of a rejection that the client receives, together with the headers that a login needs.
-	// nil means all headers.
+	// ToClient are headers of an answer that rejects the request. The client receives them, and in any case the
+	// headers that a login needs. nil means that the client receives all headers.
 	ToClient []string
 	// OnSuccess are headers of an answer with 200. They are added to the backend's response.
 	OnSuccess []string
@@ -165,12 +165,11 @@ type GlobalLimit struct {
 	Descriptors [][]LimitEntry
 }
 
-// LimitEntry is one entry of a descriptor. Its value is the client's address if Address is true, the value of
-// Header if that is set (":path" for the path), and otherwise Value. Key is the name of the entry; it is "" for
-// an address.
+// LimitEntry is one entry of a descriptor: a key and a value. If Address is true, the value is the address of the
+// client. If Header is set, the value is the value of this request header. Otherwise the value is Value.
 type LimitEntry struct {
-	Key, Value string
-	Header     string
+	Key, Value string // Key is "" if Address is true
+	Header     string // ":path" is the path
 	Address    bool
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Identity is a request header in which a filter reports to the backend who sent the request. Such a header in a
-// client's request is forged, and virtual hosts remove it
+// Identity is a request header that a filter sets to tell the backend who sent the request. If a client's request
+// already has such a header, the header is forged. So virtual hosts remove it
 // (docs/design/policies.md#identity-headers-are-removed-on-every-route-of-a-host).
 type Identity struct {
 	// Name is in lower case.

@@ -65,7 +65,7 @@ const (
 // Chain is one filter chain of a port. It has its own RouteConfiguration.
 type Chain struct {
 	// Name is "" without TLS. With TLS it is the hostname: "shop.example.com", "*.example.com", or "*" for any
-	// other name and for no name. No Stream of the port has the same hostname (Stream.Chain).
+	// other name and for no name. No Stream of the port has this hostname in its field Chain.
 	Name string
 	// RouteConfig is the name of the chain's RouteConfiguration.
 	RouteConfig string
@@ -112,9 +112,9 @@ type Rule struct {
 	Match Match
 	// Weight is the weight of EP-11466. It is 0 unless weighted precedence is on.
 	Weight int32
-	// Guard is true for the rule that gets the requests of a delegating match that no child route matches. Such a
-	// rule answers 500, or sends the requests to the backends of the delegating rule. Among rules of equal match it
-	// comes last (docs/design/routes.md).
+	// Guard is true for the rule that gets the requests that a delegating match selects, but no child route
+	// matches. Such a rule answers 500, or sends the requests to the backends of the delegating rule. Among rules
+	// with an equal match, the guard is last (docs/design/routes.md).
 	Guard bool
 	// Root is the route that is attached to the Gateway. Source is the route with the rule. They are equal unless
 	// the rule was delegated. Rules of one route share them.
@@ -164,7 +164,7 @@ type Rejection struct {
 type Hop struct {
 	Route   manifest.Key
 	Created time.Time // see Origin
-	// Ref is the index of the backendRef that leads to Route, in the hop above. See Rule.Ref.
+	// Ref is the index of the backendRef that leads to Route, in the rule of the Hop above. See Rule.Ref.
 	Ref         int
 	Rule, Match int
 	// Section is the name of the rule. It is "" if the rule has no name.
@@ -181,7 +181,7 @@ type Origin struct {
 	// Created is metadata.creationTimestamp, or zero if there is none. Objects with a creationTimestamp come first
 	// (docs/design/inputs.md).
 	Created time.Time
-	// Outside is true if path policies are used and the object is not from cluster paths. Outside objects come
-	// last, and their Created is always zero.
+	// Outside is true if path policies are used and the object is not from a file that --cluster-paths names.
+	// Outside objects come last, and their Created is always zero.
 	Outside bool
 }

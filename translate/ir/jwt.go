@@ -58,9 +58,9 @@ type JWTAuth struct {
 	ExtensionUse
 }
 
-// Renamed returns a copy of j with other cluster names. The function name returns the new name of each cluster
-// for remote keys. Renamed returns nil if j is nil.
-func (j *JWT) Renamed(name func(string) string) *JWT {
+// Renamed returns a copy of j in which the clusters for remote keys have other names. The parameter newName is a
+// function that returns the new name for an old name. Renamed returns nil if j is nil.
+func (j *JWT) Renamed(newName func(string) string) *JWT {
 	if j == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (j *JWT) Renamed(name func(string) string) *JWT {
 	for _, p := range j.Providers {
 		if p.Remote != nil {
 			remote := *p.Remote
-			remote.Cluster = name(remote.Cluster)
+			remote.Cluster = newName(remote.Cluster)
 			p.Remote = &remote
 		}
 		out.Providers = append(out.Providers, p)

@@ -2,8 +2,9 @@ package ir
 
 import "slices"
 
-// Renamed returns a copy of the rule with other cluster names. The function name returns the new name of each
-// cluster to which the rule sends requests, or which Envoy calls for the rule. The cluster name "" stays.
+// Renamed returns a copy of the rule with other cluster names. The parameter name is a function that returns the new
+// name of a cluster. Renamed calls it for each cluster to which the rule sends requests, or which Envoy calls for the
+// rule. The cluster name "" stays.
 func (r *Rule) Renamed(name func(string) string) *Rule {
 	out := *r
 	out.Action = r.Action.renamed(name)
@@ -26,7 +27,8 @@ func (e *Extras) Renamed(name func(string) string) *Extras {
 	return &out
 }
 
-// rename replaces u.Extension by a copy with new cluster names. The function name returns the new name of a cluster.
+// rename replaces u.Extension by a copy with new cluster names. The parameter name is a function that returns the new
+// name of a cluster.
 func (u *ExtensionUse) rename(name func(string) string) {
 	extension := *u.Extension
 	extension.JWT = extension.JWT.Renamed(name)
@@ -36,8 +38,8 @@ func (u *ExtensionUse) rename(name func(string) string) {
 	u.Extension = &extension
 }
 
-// Renamed returns a copy of the route in which the clusters of Backends have new names. The function name returns
-// the new name of a cluster. The cluster name "", and the field Cluster of the route, stay.
+// Renamed returns a copy of the route in which the clusters of Backends have new names. The parameter name is a
+// function that returns the new name of a cluster. The cluster name "", and the field Cluster of the route, stay.
 func (r *StreamRoute) Renamed(name func(string) string) *StreamRoute {
 	out := *r
 	out.Backends = slices.Clone(r.Backends)

@@ -24,7 +24,8 @@ func (p Path) Unresolved() uint32 {
 	return http.StatusInternalServerError
 }
 
-// UnresolvedWords returns what clients get with the status of Unresolved: "500", or "UNAVAILABLE" for a GRPCRoute.
+// UnresolvedWords returns the status that a client sees if the backend of its request could not be resolved: "500",
+// or the gRPC status "UNAVAILABLE" for a rule of a GRPCRoute. The method Unresolved returns the HTTP status.
 func (p Path) UnresolvedWords() string {
 	if p.RPC.Is {
 		return "UNAVAILABLE"

@@ -9,10 +9,13 @@ import (
 // Secure reports whether the port's HTTP filter chains use TLS.
 func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != nil }
 
-// MaxMisdirected limits the size of the RouteConfigurations for hostnames with TLS. If a port has at most this
-// number of hostnames, the RouteConfiguration of each hostname lists all others, to answer 421. Each name costs
-// Envoy 3 KiB in each RouteConfiguration. 64 names, which are as many as one Gateway has listeners, cost 12 MiB
-// in all. 1,000 names would cost 3 GiB.
+// MaxMisdirected limits the size of the RouteConfigurations for hostnames with TLS. If a port has at most
+// MaxMisdirected hostnames, each hostname's RouteConfiguration has a virtual host for every other hostname of the
+// port, which answers 421. If the port has more, the RouteConfigurations do not list all hostnames (see
+// listen.TLSNames.Misdirected).
+//
+// Each entry costs Envoy 3 KiB. So 64 hostnames, which are as many as one Gateway has listeners, cost 12 MiB in all,
+// and 1,000 hostnames would cost 3 GiB.
 const MaxMisdirected = 64
 
 // ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS, in Chains and Streams

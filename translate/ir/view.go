@@ -28,14 +28,14 @@ type Delegation struct {
 	Port int32
 	// Chain is the path from the root to the match. The match is the last hop.
 	Chain []Hop
-	// Match is the condition of the requests that arrive here, combined from the root on.
+	// Match is what a request must match to reach the child routes: the matches of all hops, combined.
 	Match *Match
 	// The field To says in words which routes the rule selects. Names are the routes that the rule names one by
 	// one.
 	To    []string
 	Names []manifest.Key
-	// NotAccepted are routes that the rule does not delegate to, although the rule selects them or they name the
-	// rule.
+	// NotAccepted are the routes that the rule does not delegate to, although the rule selects them, or although
+	// their parentRefs name the rule.
 	NotAccepted []NotAccepted
 }
 

@@ -194,9 +194,9 @@ func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	return main
 }
 
-// oddProtocol returns the message of the problem that a listener (odd) has a protocol which cannot share the port
-// with the protocols of other listeners. The parameter all has the listeners of the port. The message lists those
-// with a protocol of another family, but at most maxOwned of them.
+// oddProtocol returns the message of a problem: the protocol of the listener odd cannot share the port with the
+// protocols of other listeners. The parameter all has the listeners of the port. The message names those of them
+// whose protocol is of another family, but at most maxOwned.
 func oddProtocol(odd *Listener, all []*Listener) string {
 	var others []string
 	for _, l := range all {

@@ -59,10 +59,13 @@ func beaten(c *Contender, taken map[string]*holdings) (Loss, bool) {
 	return Loss{}, false
 }
 
-// holdings are the hosts of all accepted routes of one kind. In the map at, the key is a host, and the value has
-// the first route with that host. In the map below, the key is a wildcard, and the value has the first route with
-// a host that the wildcard covers.
-type holdings struct{ at, below map[string]Loss }
+// holdings are the hosts of all accepted routes of one kind.
+type holdings struct {
+	// at maps a host to the first route with this host.
+	at map[string]Loss
+	// below maps a wildcard host to the first route with a narrower host that the wildcard covers.
+	below map[string]Loss
+}
 
 func newHoldings() *holdings { return &holdings{at: map[string]Loss{}, below: map[string]Loss{}} }
 

@@ -46,9 +46,9 @@ func (r *specReader) readFrontend(from *gwv1.GatewayTLSConfig, follow References
 	r.frontend.standard = r.validation("spec.tls.frontend.default.validation", from.Frontend.Default.Validation, follow)
 }
 
-// ask sets, for each listener that terminates TLS, how it verifies client certificates. It also updates the
-// conditions Resolved and Accepted of the listener. The configuration of a port replaces the default (Gateway
-// API, FrontendTLSConfig). If f is nil, ask changes nothing.
+// ask writes into each listener that terminates TLS how it asks for client certificates and verifies them. It also
+// updates the conditions Resolved and Accepted of the listener. A port's own configuration replaces the default
+// (Gateway API, FrontendTLSConfig). If f is nil, ask changes nothing.
 func (f *frontend) ask(listeners []*Listener) {
 	if f == nil {
 		return

@@ -90,7 +90,7 @@ func (l *Listener) Serves() bool {
 // embedded Gateway.
 type specReader struct {
 	*Gateway
-	bound Bound // of the namespace of the object that defines the listeners
+	bound Bound // the hosts that the Gateway's or ListenerSet's namespace may serve
 }
 
 // Read validates the spec of a Gateway. If spec.addresses is empty or an entry has no value, the Gateway gets the
@@ -291,8 +291,8 @@ func kindNames(kinds []gwv1.RouteGroupKind) string {
 	return strings.Join(names, " or ")
 }
 
-// sameKind reports whether b, a kind in allowedRoutes, is the kind a. If b has no group, only the names of the
-// kinds are compared.
+// sameKind reports whether two kinds are the same. If b has no group, which allowedRoutes permits, only the names
+// of the kinds are compared.
 func sameKind(a, b gwv1.RouteGroupKind) bool {
 	return a.Kind == b.Kind && (b.Group == nil || *a.Group == *b.Group)
 }

@@ -30,11 +30,15 @@ func Spans(own ir.Hosts, places []Place) bool {
 	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
 }
 
-// Within limits the places (virtual hosts) of a root route to those of a delegated child that serves only the
-// given hosts. The result held has each place with at least one of these hosts, possibly several times. If a host
-// is narrower than its place, the result narrower has a Place for the host, and one for each wildcard between host
-// and place. A host that another listener of the port serves is left out (listener isolation). If hosts contains
-// every host, Within returns places and nil.
+// Within returns the virtual hosts for the rules of a delegated child. The parameter places has the virtual hosts of
+// the root route, and the parameter hosts has the hosts that the child serves:
+//   - The result held has each of these places that contains a host of the child. A place may be in held several
+//     times.
+//   - The result narrower has new places. If a host of the child is only a part of its place, narrower has a Place
+//     for the host, and one for each wildcard between the host and the place.
+//
+// A host that another listener of the port serves is left out (listener isolation). If hosts contains every host,
+// Within returns places and nil.
 func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place) {
 	if hosts.Every() {
 		return places, nil

@@ -132,9 +132,9 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 	return false
 }
 
-// Join adds the listeners of ListenerSets to the Gateway. The parameter sets must have all ListenerSets that the
-// Gateway accepts, and no others, in the order of CompareSets. Afterwards Join applies spec.tls.frontend to all
-// listeners, and resolves and reports the conflicts between listeners.
+// Join adds the listeners of ListenerSets to the Gateway. The caller must pass all ListenerSets that the Gateway
+// accepts, and no others, in the order of CompareSets. Afterwards Join applies spec.tls.frontend to all listeners,
+// and resolves and reports the conflicts between listeners.
 func (g *Gateway) Join(sets []*Set) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {

@@ -59,7 +59,7 @@ func (p *Part) EnvoyNames() map[string]string {
 	return out
 }
 
-// span is the position of one object's listeners in Gateway.Listeners: from begin, and before end.
+// span says where the listeners of one object are in Gateway.Listeners: in Listeners[begin:end].
 type span struct{ begin, end int }
 
 // index computes g.spans: where the listeners of each object are in g.Listeners.

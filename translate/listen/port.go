@@ -191,8 +191,9 @@ func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 	return gateway + "/" + word + "-" + strconv.Itoa(int(port))
 }
 
-// RoutesName returns the name of the RouteConfiguration of a chain, for the current generation of filters.
-// chain is "" without TLS.
+// RoutesName returns the name of the RouteConfiguration for a filter chain of a Gateway's port. The parameter chain
+// is the chain's name for HTTPS, and "" for HTTP. The name ends with the current version of the HTTP filters
+// (ir.FilterGeneration).
 func RoutesName(gateway string, port int32, chain string) string {
 	base := PortName(gateway, port, gwv1.HTTPProtocolType)
 	if chain != "" {

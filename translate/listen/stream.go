@@ -25,10 +25,11 @@ func (l *Listener) stream() ir.Stream {
 }
 
 // Assign gives the hostnames of TCP, TLS and UDP listeners to routes. Before the call, port.Streams has one
-// ir.Stream for each listener. After the call, it has an ir.Stream for each route that got hostnames of a
-// listener. The claimants must be in the conflict resolution order: a hostname goes to the first route that
-// requests it. If no route requests the whole hostname of a listener, the listener keeps an ir.Stream without a
-// route. Envoy closes the connections and drops the datagrams that only this ir.Stream gets.
+// ir.Stream for each listener. After the call, it has one ir.Stream for each listener and each route that got
+// hostnames of this listener. The claimants must be in the conflict resolution order: a hostname goes to the first
+// route that requests it. If no route requests the whole hostname of a listener, the listener also keeps its
+// ir.Stream without a route. If a connection or datagram belongs only to that ir.Stream, Envoy closes the
+// connection or drops the datagram.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
@@ -45,11 +46,11 @@ func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	port.Streams = out
 }
 
-// claim gives domains of one listener to the route of c: the domains that this route requests and no earlier route
-// has. If there are any, claim appends an ir.Stream for the route to out. The parameter own is the ir.Stream of the
-// listener, without a route. The parameter taken has, for each domain that a route already has, the index of that
-// route's ir.Stream in out. If an earlier route has a requested domain, claim adds the route of c to Behind of the
-// earlier route's ir.Stream.
+// claim gives domains of one listener to the route of c: the domains that the route requests, and that no earlier
+// route got. If the route gets domains, claim appends an ir.Stream for the route to out. If an earlier route got a
+// requested domain, claim adds the route of c to the field Behind of the earlier route's ir.Stream. The parameter
+// own is the ir.Stream of the listener, without a route. The map taken has the domains that routes got, each with
+// the index of the route's ir.Stream in out.
 func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
 	stream, lost := own, map[int][]string{}
 	stream.Route, stream.Domains = c.Route, nil

@@ -189,10 +189,10 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 }
 
 // Misdirected returns the hosts for which a filter chain answers 421, because other listeners serve them. The
-// parameter chain is the hostname of the filter chain, or "*". If the port has at most ir.MaxMisdirected names, the
-// result has the names of all other listeners. If the port has more names, the result has only "*" (unless chain is
-// "*") and the names that chain covers as a wildcard. Without this limit, each chain would have a virtual host for
-// each listener. Misdirected returns nil if n is nil.
+// parameter chain is the hostname of the filter chain, or "*". If n has at most ir.MaxMisdirected names, the result
+// has all of them except chain. If n has more names, each filter chain would get too many virtual hosts. The result
+// then has only the names that chain covers as a wildcard, and "*" if chain itself is not "*". Misdirected returns
+// nil if n is nil.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

@@ -165,8 +165,8 @@ func (n *node) changed() {
 type instance struct {
 	node
 	reads []*node
-	// pins counts the entries of sources for which Each or EachOf requires the value. While it is not 0, the value
-	// is kept without readers.
+	// pins counts the source entries that need the value (see Each and EachOf). While pins is not 0, the value is
+	// kept even if no rule reads it.
 	pins                   int32
 	dirty, running, queued bool
 	// ready is true if the value was computed at least once.

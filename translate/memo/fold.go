@@ -20,7 +20,7 @@ type pending[K, ID comparable, M, V any] struct {
 	members []Member[ID, M]
 }
 
-// Member is the change of one member.
+// Member is a change of one member of a Fold. ID identifies the member.
 type Member[ID comparable, M any] struct {
 	ID ID
 	Change[M]
@@ -62,20 +62,20 @@ func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []
 	return f
 }
 
-// Place says where a member belongs: to the value of Key. ID identifies the member there.
+// Place says to which value of a Fold a member belongs.
 type Place[K, ID comparable] struct {
-	Key K
-	ID  ID
+	Key K  // the key of the value
+	ID  ID // identifies the member among the members of this value
 }
 
-// From makes a fold (f) take its members from the values of a source (of). The function emit gets a key and
-// value of the source, and calls yield for each member that the value has, at most once for each Place. Members
-// of different sources, or of different keys of a source, must have different Places. The function equal
-// compares the old and the new version of a member: if they are equal, the member counts as unchanged.
-func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], of Keyed[S, X],
+// From makes the fold f take its members from the values of the parameter source. The function emit gets a key and
+// the value of this key in the source, and calls yield for each member that the value has, at most once for each
+// Place. Members of different sources, or of different keys of a source, must have different Places. The function
+// equal compares the old and the new version of a member: if they are equal, the member counts as unchanged.
+func From[S, K, ID comparable, X, M, V any](f *Fold[K, ID, M, V], source Keyed[S, X],
 	emit func(key S, value X, yield func(Place[K, ID], M)), equal func(a, b M) bool,
 ) {
-	of.subscribe(&f.label, func(key S, change Change[X]) {
+	source.subscribe(&f.label, func(key S, change Change[X]) {
 		before := map[Place[K, ID]]M{}
 		if change.Had {
 			emit(key, change.Old, func(at Place[K, ID], m M) { before[at] = m })

@@ -58,7 +58,8 @@ func (o Ordered[T]) From(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.from(o.root, item, yield) }
 }
 
-// from yields the items of b from item on. It returns false if yield has returned false.
+// from yields, in order, the items of b that are not before the parameter item. It returns false if yield has
+// returned false.
 func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
 	if b == nil {
 		return true
@@ -75,7 +76,8 @@ func (o Ordered[T]) Before(item T) iter.Seq[T] {
 	return func(yield func(T) bool) { o.before(o.root, item, yield) }
 }
 
-// before yields the items of b before item, the last one first. It returns false if yield has returned false.
+// before yields the items of b that come before the parameter item, the last one first. It returns false if yield
+// has returned false.
 func (o Ordered[T]) before(b *branch[T], item T, yield func(T) bool) bool {
 	if b == nil {
 		return true

@@ -54,15 +54,16 @@ func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	return cell.value
 }
 
-// Each makes a rule (r) compute and keep a value for every key that a source (of) has.
-func Each[K comparable, X, V any](r *Rule[K, V], of Keyed[K, X]) {
-	EachOf(r, of, func(key K, _ X) []K { return []K{key} })
+// Each makes the rule r compute and keep a value for every key of the source, also for keys that the source gets
+// later.
+func Each[K comparable, X, V any](r *Rule[K, V], source Keyed[K, X]) {
+	EachOf(r, source, func(key K, _ X) []K { return []K{key} })
 }
 
-// EachOf makes a rule (r) compute and keep a value for certain keys. For each value of a source (of), the
-// function keys returns the keys of the rule that the source's value requires.
-func EachOf[S, K comparable, X, V any](r *Rule[K, V], of Keyed[S, X], keys func(S, X) []K) {
-	of.subscribe(nil, func(at S, change Change[X]) {
+// EachOf makes the rule r compute and keep a value for certain keys. The function keys returns, for each value of the
+// source, the keys of the rule that this value requires.
+func EachOf[S, K comparable, X, V any](r *Rule[K, V], source Keyed[S, X], keys func(S, X) []K) {
+	source.subscribe(nil, func(at S, change Change[X]) {
 		if change.Has {
 			for _, key := range keys(at, change.New) {
 				cell := r.cell(key)

@@ -5,7 +5,7 @@ type Sink[K comparable, V any] struct {
 	changes map[K]Change[V]
 }
 
-// NewSink declares a sink for the changes of a family.
+// NewSink declares a sink that collects the changes of the given family (an input, a rule or a fold).
 func NewSink[K comparable, V any](of Keyed[K, V]) *Sink[K, V] {
 	s := &Sink[K, V]{changes: map[K]Change[V]{}}
 	of.subscribe(nil, s.note)

@@ -11,17 +11,17 @@ type cell interface {
 	head() *node
 	// collect removes the cell if nothing needs it.
 	collect()
-	// enqueue queues the cell of a rule for the next flush of its family. It does nothing for other cells, which
-	// read nothing.
+	// enqueue queues the cell for the next flush of its family. Only the cells of rules are queued. For any other
+	// cell, enqueue does nothing, because such a cell does not read other cells.
 	enqueue()
-	// of returns the family of the cell.
+	// of() returns the family that the cell belongs to.
 	of() any
 }
 
 // cellOf is a cell whose key has the type K.
 type cellOf[K comparable] interface {
 	cell
-	// at returns the row of the key, or nil after the cell was removed.
+	// at() returns the row that holds the cell's key. It returns nil after the cell was removed.
 	at() *row[K]
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// actionComparison finds how the actions of two rules differ, and where the differences are written.
+// actionComparison finds how the actions of two rules differ. It also finds the places of these differences in the
+// user's files.
 type actionComparison struct {
 	effects  effectPair
 	backends *backendComparison
@@ -105,9 +106,10 @@ func references(e *entry) explain.Source {
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
 }
 
-// goneBackends returns the places of removed Services and Backends that the rule before sent requests to. If
-// the newest version of such an object is invalid, its place is in the configuration after. Otherwise it is in
-// the configuration before. It returns nil if no backend of the rule before was removed.
+// goneBackends finds the backends that the old rule (p.before) uses and that were removed since: Services and
+// Backends. It returns the place of each. If the newest version of such an object is invalid, its place is in the
+// new configuration. Otherwise its place is in the old one. goneBackends returns nil if no backend of the old rule
+// was removed.
 func (c *actionComparison) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {

@@ -32,8 +32,9 @@ type table struct {
 	entries []*entry
 }
 
-// newTable returns the table of the rules that a virtual host (view) has for a host, in Envoy's order. It
-// leaves out each rule with the match of an earlier rule. If view is nil, the table has no entries.
+// newTable returns the table with the rules of a virtual host for one host, in Envoy's order. The parameter view
+// is the virtual host. A rule is left out if an earlier rule has the same match. If view is nil, the table has no
+// entries.
 func newTable(view *ir.HostView, host string, effects *effects) *table {
 	t := &table{view: view}
 	if view == nil {
@@ -80,12 +81,14 @@ func matchKey(m *ir.Match) string {
 	return b.String()
 }
 
-// align sets twin and changed of all entries of two tables. Entries with equal matches become twins if they
-// have the same order in both tables. If the order differs, as many entries as possible become twins. If always
-// is true, every entry counts as changed. The result is true if any entry is changed.
+// align pairs the entries of two tables, and sets the fields twin and changed of all entries. Entries with equal
+// matches become twins if they have the same order in both tables. If the order of some entries differs, align
+// leaves as few of them as possible without a twin. If always is true, every entry counts as changed. The result
+// is true if any entry is changed.
 //
-// Take a request, and in each table the first entry that matches it. If both entries have a twin, each of the
-// two entries is the twin of the other, because twins have the same order in both tables.
+// For any request, compare the first entry of the table before that matches it with the first matching entry of
+// the table after. If both entries have a twin, they are twins of each other, because twins have the same order in
+// both tables.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {

@@ -57,8 +57,9 @@ func (c *backendComparison) reasons(name string, place []Place) (out []Reason) {
 	return out
 }
 
-// places returns the places of a backend's objects of some kinds in the configuration after. If there are
-// none, it returns the places in the configuration before.
+// places returns the objects of the given kinds that a cluster comes from. The objects of the configuration after
+// are used if there are any; otherwise those of the configuration before are used. Each Place names the given
+// field.
 func (c *backendComparison) places(cluster, field string, kinds ...string) (out []Place) {
 	for side, clusters := range c.clusters {
 		for _, object := range clusters[cluster].Objects {

@@ -21,7 +21,8 @@ func (b *budget) spend(steps int) bool {
 	return !b.spent()
 }
 
-// spent reports whether no steps are left for this host or for the Compare, or whether ctx has ended.
+// spent reports whether the budget of this host or of the whole Compare is used up. It also returns true if ctx
+// has ended.
 func (b *budget) spent() bool { return b.total < 0 || b.host < 0 || b.ctx.Err() != nil }
 
 // spent reports whether the search ended early, because there are too many pairs or the budget is spent.

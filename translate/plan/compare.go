@@ -87,8 +87,9 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	return c.report, nil
 }
 
-// undecidedKey identifies a Region for which no example request was found. taker is the Envoy route that gets
-// the requests in the configuration after. If none gets them, it is the route in the configuration before.
+// undecidedKey identifies a Region for which no example request was found. The field taker is the name of the Envoy
+// route that gets the requests of the region in the new configuration. If the new configuration has no such route,
+// taker is the route in the old configuration.
 type undecidedKey struct {
 	port                    portKey
 	host, match, why, taker string

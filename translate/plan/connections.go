@@ -41,10 +41,11 @@ func (p *portPair) streams() {
 	}
 }
 
-// connections compares the connections for one name: a server name, a wildcard, or "*" without TLS. If the
-// ir.Streams of the two sides handle these connections differently, it adds them to the report: under Requests if
-// some client gets another answer, otherwise under Handling. The parameter host is a hostname that the name
-// covers. It is the host of the example.
+// connections compares how the two sides handle the connections for one name. The parameter name is a server name,
+// a wildcard, or "*" for connections without TLS. If the ir.Streams of the two sides handle these connections
+// differently, connections adds a change to the report: under Requests if some client gets another answer,
+// otherwise under Handling. The parameter host is a hostname that the name covers. It is used in the example of
+// the change.
 func (p *portPair) connections(scheme, name, host string) {
 	streams := streamPair{port: p}
 	_, streams.before = p.connection(0, explain.Query{Scheme: scheme, Host: host})

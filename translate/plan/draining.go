@@ -10,9 +10,10 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// listener reports how the Envoy listener of a port differs, and the Gateway's listeners whose connections
-// Envoy drains. It reports nothing if the Envoy listener is unchanged or unknown. It also reports nothing if
-// the port changed between https and tls: then the port with the new scheme reports the one Envoy listener.
+// listener reports how the Envoy listener of a port differs, and the Gateway's listeners whose connections Envoy
+// drains. It reports nothing if the Envoy listener is unchanged or unknown. If the port changed from https to tls
+// or back, the same Envoy listener belongs to two portPairs, one for each scheme. Then only the portPair of the new
+// scheme reports it.
 func (p *portPair) listener() {
 	before, after := p.ports[0], p.ports[1]
 	if after == nil && p.elsewhere[1] != nil {

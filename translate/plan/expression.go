@@ -45,8 +45,8 @@ var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
 })
 
-// solve returns variants of the requests. For these, the expression may have the value of the parameter want. For
-// an expression of an unknown form it returns the requests unchanged.
+// solve returns variants of the requests in which the CEL expression e may have the value of the parameter want.
+// If the form of the expression is not known, solve returns the requests unchanged.
 func solve(e ast.Expr, want bool, requests []request) []request {
 	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
 		return set(requests, attribute{"header", strings.ToLower(e.AsSelect().FieldName())}, "any", want)
@@ -114,9 +114,10 @@ func member(a, b ast.Expr, want bool, requests []request) []request {
 	return bounded(out)
 }
 
-// called returns variants of the requests. For these, a function call such as startsWith may have the value of the
-// parameter want. The target of the call must be an attribute, and its argument a string literal. For other
-// operands or functions, called returns the requests unchanged.
+// called returns variants of the requests in which a function call of an expression may return the value of the
+// parameter want. An example is request.path.startsWith("/api"): its function is startsWith, its target is the
+// attribute request.path, and its argument is the literal "/api". If the function is not known, the target is not an
+// attribute, or the argument is not a string literal, called returns the requests unchanged.
 func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
 	at, is := attributeOf(target)
 	text, isText := literal(arg)

@@ -67,13 +67,13 @@ func (c *comparison) certificates() {
 	}
 }
 
-// kindOf returns the Kind of a difference. had reports whether the value exists before, and has whether it
-// exists after.
-func kindOf(had, has bool) Kind {
+// kindOf returns the Kind of a difference. The parameter inOld says whether the old configuration has the value, and
+// inNew says whether the new configuration has it.
+func kindOf(inOld, inNew bool) Kind {
 	switch {
-	case !had:
+	case !inOld:
 		return Added
-	case !has:
+	case !inNew:
 		return Removed
 	}
 	return Changed

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// changeGroups collects changes. It joins the regions of changes with the same answers, reasons and lost
-// fields.
+// changeGroups collects changes. Changes that have the same answers, reasons and lost fields become one Change:
+// their lists of regions (see Region) are joined.
 type changeGroups struct {
 	known map[string]*Change
 	list  []*Change

@@ -36,8 +36,9 @@ func (h *hostPair) fillIndexes() {
 	}
 }
 
-// compare compares how both sides handle requests to the hosts of h. It adds to the report the requests that get
-// another answer or another handling, and those that may get one.
+// compare compares how the old and the new configuration handle requests to the hosts of h. It reports the requests
+// that get another answer or are handled differently. It also reports the requests for which this was not decided
+// (Report.Undecided).
 func (h *hostPair) compare() {
 	c := h.port.comparison
 	h.fillTables()
@@ -133,10 +134,10 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 }
 
-// withExample returns two copies of a change, best and plain, each with an example request and its answers
-// before and after. The example of best is a variant of the request r whose answer changes; of several, one
-// that shows the effect of a policy best (see shown). best is nil if no answer changes. The example of plain is
-// the first variant, which is r.
+// withExample returns two copies of a change, each with an example request and the answers to it in the old and the
+// new configuration. The example of the result plain is the request r. The example of the result best is a variant of
+// r whose answer changes. If there are several such variants, it is one that shows the effect of a policy best (see
+// shown). If the answer changes for no variant, best is nil.
 func (h *hostPair) withExample(change Change, p pair, r request) (best, plain *Change) {
 	c := h.port.comparison
 	most := mostShown(c.effects, p)
@@ -161,7 +162,7 @@ func (h *hostPair) withExample(change Change, p pair, r request) (best, plain *C
 	return best, plain
 }
 
-// takeovers returns the takeovers of h, which explain why another rule gets requests to its hosts.
+// takeovers returns a helper that explains, for the hosts of h, why another rule than before gets their requests.
 func (h *hostPair) takeovers() *takeovers {
 	c := h.port.comparison
 	return &takeovers{key: h.port.key, views: h.views, indexes: h.indexes, rules: c.whereabouts, objects: c.objects}

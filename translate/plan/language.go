@@ -25,8 +25,9 @@ const maxSteps = 50_000
 // automaton is the NFA of one regular expression.
 type automaton struct{ prog *syntax.Prog }
 
-// newAutomaton returns the automaton that reads whole values for an expression. ok is false if the expression
-// is invalid, or if it has a word boundary (\b, \B).
+// newAutomaton returns the automaton of a regular expression. The expression must match the whole text that the
+// automaton reads, not only a part of it. ok is false if the expression is invalid, or if it has a word boundary
+// (\b, \B).
 func newAutomaton(pattern string) (a automaton, ok bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -175,8 +176,8 @@ func (l *language) begin() reading {
 	return reading{states: states}
 }
 
-// read returns the reading after one more character. alive is false if no expression can match the text of next
-// or a longer text.
+// read returns the reading after one more character. The result alive is false if no expression matches the new
+// text, and none can match a longer text that begins with the new text.
 func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	next = reading{text: from.text + string(r), states: make([][]uint32, len(l.all))}
 	for i, a := range l.all {
@@ -186,7 +187,8 @@ func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	return next, alive
 }
 
-// accepted returns a key for the set of expressions that match the text. It returns "" if none matches.
+// accepted returns a key for the set of expressions that match the text of the given reading (the parameter at). It
+// returns "" if no expression matches this text.
 func (l *language) accepted(at reading) string {
 	var b strings.Builder
 	some := false
@@ -341,7 +343,8 @@ func isEscaped(text string, whole bool) bool {
 	}
 }
 
-// endsNormal reports whether the end of a whole path is unchanged by Envoy's normalization.
+// endsNormal reports whether Envoy's normalization leaves the end of a path unchanged. The text must be the whole
+// path. For its other segments, see isNormal.
 func endsNormal(text string) bool {
 	return isEscaped(text, true) && !strings.HasSuffix(text, "/.") && !strings.HasSuffix(text, "/..")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// lostFields returns the policy fields that no longer apply to the requests of a pair. It returns nil if one of
-// the rules is nil, or if the action of the rule after is a Respond (see lostKinds).
+// lostFields returns the policy fields that no longer apply to the requests of a pair. It returns nil if p.before or
+// p.after is nil, or if the action of p.after is a Respond (see lostKinds).
 func (p pair) lostFields() (fields []ir.Field) {
 	if p.before == nil || p.after == nil {
 		return nil
@@ -20,8 +20,9 @@ func (p pair) lostFields() (fields []ir.Field) {
 	return fields
 }
 
-// lostReasons returns a Reason for each policy field that applied to the requests of a pair before, and does
-// not apply after. It returns nil if the action of the rule after is a Respond. Both rules of the pair must exist.
+// lostReasons returns a Reason for each policy field that applied to the requests of a pair in the old configuration,
+// and does not apply in the new one. It returns nil if the action of p.after is a Respond. p.before and p.after must
+// not be nil.
 func lostReasons(p pair) (out []Reason) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	for _, kind := range lostKinds(a, b) {
@@ -32,14 +33,14 @@ func lostReasons(p pair) (out []Reason) {
 	return out
 }
 
-// lostKinds returns the kinds of policy fields that are effective in the action before and not in the action after.
-// It returns nil if the action after is a Respond.
-func lostKinds(before, after *ir.Action) (kinds []string) {
-	if after.Respond != nil {
+// lostKinds returns the kinds of the policy fields that are effective in oldAction, but not in newAction. It returns
+// nil if newAction is a Respond.
+func lostKinds(oldAction, newAction *ir.Action) (kinds []string) {
+	if newAction.Respond != nil {
 		return nil
 	}
-	for _, part := range before.PartValues() {
-		if _, isPolicy := (ir.Part{Kind: part.Kind}).PolicyField(); isPolicy && inForce(part.Kind, before) && !inForce(part.Kind, after) {
+	for _, part := range oldAction.PartValues() {
+		if _, isPolicy := (ir.Part{Kind: part.Kind}).PolicyField(); isPolicy && inForce(part.Kind, oldAction) && !inForce(part.Kind, newAction) {
 			kinds = append(kinds, part.Kind)
 		}
 	}

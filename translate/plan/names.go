@@ -51,8 +51,8 @@ func newNames(port *ir.PortView) *names {
 func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
 
 // around returns a copy of the port that has only the first filter chain, and the filter chains and ir.Streams that
-// apply to the hosts. A port that has at most two of them is returned whole. For these hosts, package explain
-// returns the same answers as with the whole port.
+// apply to the hosts. If the port has at most two filter chains and ir.Streams in all, around returns the port
+// itself. For these hosts, package explain returns the same answers as with the whole port.
 func (n *names) around(hosts ...string) *ir.Port {
 	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
 		return n.port
@@ -80,9 +80,9 @@ func picked[T any](list []T, indexes []int) (out []T) {
 	return out
 }
 
-// memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com". The
-// function taken says which other patterns exist. If such a pattern is longer than the parameter pattern, it does
-// not cover the host. For a pattern without a wildcard, memberOf returns the pattern.
+// memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com". For a
+// pattern without a wildcard, memberOf returns the pattern. The function taken reports whether a pattern is in use.
+// memberOf chooses a host that is covered by no more specific pattern that is in use.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -108,8 +108,8 @@ func among(set map[string]bool) func(string) bool {
 const maxCross = 10_000
 
 // hosts compares the rules of all hosts of the port. Over a connection that was opened with one server name, a
-// client can also send requests for other hosts. Of these other hosts, hosts tries only the first maxCross, and
-// reports the rest as undecided.
+// client can also send requests for other hosts. The comparison tries only the first maxCross of these other hosts,
+// and reports the rest as undecided.
 func (p *portPair) hosts() {
 	cross := maxCross
 	for _, name := range p.serverNames() {
@@ -182,9 +182,11 @@ func (p *portPair) serverNames() (out []serverName) {
 
 // domains returns one hostname or wildcard for each class of hosts that requests may name over a connection
 // with this server name. All hosts of a class get the same answers. The parameters chains and found say which
-// filter chain the server name selects on each side. The parameter cross is how many hosts may still be tried over
-// connections for other hosts; domains reduces it. The result whole is false if hosts are missing because cross
-// is used up.
+// filter chain the server name selects on each side.
+//
+// A request may name another host than the server name of its connection. To try all such hosts would take too long.
+// The parameter cross is how many of them the comparison of the port may still try; domains subtracts those that it
+// tries. The result whole is false if hosts are missing because cross is used up.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")

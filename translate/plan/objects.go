@@ -17,8 +17,8 @@ type objectChanges struct {
 	mistakes map[manifest.Key]*manifest.Problem
 }
 
-// newObjectChanges compares the objects of the two configurations by their hashes. For each object, it also
-// keeps the first error in the problems of the configuration after.
+// newObjectChanges compares the objects of two configurations, before and after, by their hashes. For each object,
+// it also keeps the first error in after.Problems.
 func newObjectChanges(before, after Side) *objectChanges {
 	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]*manifest.Problem{}}
 	for i := range slices.Backward(after.Problems) {
@@ -75,8 +75,9 @@ func (o *objectChanges) anyOfKind(kind string) bool {
 	return false
 }
 
-// mistakeOf returns the error that makes an object of the configuration before missing in the configuration
-// after. It returns "" if the object is not missing, or if no error names it.
+// mistakeOf returns the error of an object that only the configuration before has: the error is why the
+// configuration after lacks the object. mistakeOf returns "" if the configuration after has the object, or if no
+// error names it.
 func (o *objectChanges) mistakeOf(object manifest.Key) string {
 	if p := o.mistakes[object]; p != nil && o.kinds[object] == Removed {
 		return p.Message
@@ -84,7 +85,9 @@ func (o *objectChanges) mistakeOf(object manifest.Key) string {
 	return ""
 }
 
-// lostParent returns, in words, why a root route no longer delegates to a child route.
+// lostParent returns, in words, why a root route no longer delegates requests to a child route that did not
+// change. The text is about the root: it has an error, is gone, or changed. If none of these is true, the text is
+// "its parents changed".
 func (o *objectChanges) lostParent(root manifest.Key) string {
 	switch {
 	case o.mistakeOf(root) != "":

@@ -8,14 +8,15 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxOwn is how many changed entries byExpressions looks at, with or without a regular expression. For a later
-// entry with a regular expression, byExpressions does not search, and records the reason tooMany.
+// maxOwn is the number of changed entries after which byExpressions stops searching. All changed entries count, but
+// byExpressions searches only for those with a regular expression. A later entry with a regular expression gets the
+// reason tooMany instead.
 const maxOwn = 512
 
-// byExpressions searches pairs for the changed entries with a regular expression as path. It combines the
-// expression of an entry only with the rules that can match the same paths, because to combine all expressions
-// of a large table is too expensive. If the search for an entry is incomplete, it records the reason in
-// f.unsure.
+// byExpressions searches the pairs of an old and a new rule that requests meet (see pair), for each changed entry
+// whose path is a regular expression. It combines the expression only with rules that can match the same paths,
+// because to combine all expressions of a large table is too expensive. If the search for an entry is incomplete,
+// byExpressions records the reason in f.unsure.
 func (f *finder) byExpressions(changed []*entry) {
 	for i, e := range changed {
 		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
@@ -45,9 +46,9 @@ func (f *finder) byExpressions(changed []*entry) {
 	}
 }
 
-// besides returns the path classes that matter for one entry with a regular expression. They contain only
-// paths, prefixes and expressions whose beginning agrees with the literal beginning of the entry's expression
-// (see patterns.start).
+// besides returns a smaller copy of c for one entry whose path is a regular expression. The copy has only those
+// paths, prefixes and expressions that can match the same paths as the entry's expression. besides decides this by
+// the literal text at the beginning of the expression (see patterns.start).
 func (c *pathClasses) besides(e *entry) *pathClasses {
 	start := c.patterns.start(e.rule.Match.Path.Value)
 	may := func(other string) bool { return strings.HasPrefix(start, other) || strings.HasPrefix(other, start) }
@@ -86,7 +87,7 @@ func (p patterns) start(pattern string) string {
 	return start
 }
 
-// tooMany is the reason why a pair has no request if a limit ended the search.
+// tooMany is the reason that users see if plan has no example request because a limit ended the search for one.
 const tooMany = "there are too many combinations of rules to try"
 
 // whyUnfound returns why the search for requests that reach an entry is incomplete. It returns "" if the search

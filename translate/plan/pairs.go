@@ -9,12 +9,12 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// pair is one rule of the configuration before and one rule of the configuration after. A request meets the
-// pair if, in each configuration, Envoy chooses this rule for the request. If a rule of the pair is nil, Envoy
-// finds no rule for the request in that configuration.
+// pair has a rule of the old configuration (before) and a rule of the new configuration (after). A request meets the
+// pair if Envoy chooses the rule before for it in the old configuration, and the rule after in the new one. A rule
+// is nil if Envoy finds no rule for the request in that configuration.
 type pair struct{ before, after *entry }
 
-// found is a pair with a request that meets the pair.
+// found is a pair, with an example request for which Envoy chooses the two rules of the pair.
 type found struct {
 	pair
 	request request
@@ -86,8 +86,8 @@ func (c *comparison) pairsOf(before, after *table, always bool) (all []found, op
 	return all, open, !f.spent()
 }
 
-// placeOf returns a number to sort pairs by: the index of the pair's rule in the table after the change, or, if
-// that table has no rule of the pair, the index in the table before.
+// placeOf returns a number to sort pairs by: the index of the pair's rule in the new table (after the change). If
+// the new table has no rule of the pair, the number is the index of the pair's rule in the old table.
 func placeOf(p pair) int {
 	if p.after != nil {
 		return p.after.place
@@ -117,7 +117,8 @@ func (f *finder) addUnfound(changed []*entry) {
 	}
 }
 
-// at searches a request for each pair that a request with this path may meet (see try).
+// at tries the pairs of rules that Envoy may choose for requests with this path. For each pair, it searches a request
+// that meets the pair (see try).
 func (f *finder) at(path string) {
 	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, sampler: f.sampler}
 	for _, a := range l.before {
@@ -142,8 +143,8 @@ func (f *finder) at(path string) {
 	}
 }
 
-// lists has the results of index.at for one path, in the table before and in the table after: the entries whose
-// path match covers the path.
+// lists has the results of index.at for one path: the entries of the old table (before) and of the new table (after)
+// whose path match covers the path.
 type lists struct {
 	before, after []*entry
 	patterns      patterns

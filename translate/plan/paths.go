@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// index finds the entries of a table by their path match: by the exact path, by the prefix without its last
-// slash, or in the list of regular expressions.
+// index finds the entries of a table by their path match. An exact path is found by its value, and a prefix by its
+// value without a slash at its end. Regular expressions are in one list.
 type index struct {
 	exact, prefix map[string][]*entry
 	regex         []*entry
@@ -73,8 +73,8 @@ func (x *index) all(path ir.Path) []*entry {
 	return x.prefix[segments(path.Value)]
 }
 
-// counterpart looks for the rule e, an entry of the other configuration's table, in the table of this index. It
-// returns the entry with the same match as e, or nil if no entry has this match.
+// counterpart returns the entry of this index that has the same match as the entry e, or nil if there is none. The
+// entry e comes from the table of the other configuration.
 func (x *index) counterpart(e *entry) *entry {
 	if e.twin != nil {
 		return e.twin
@@ -148,10 +148,10 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 	return c
 }
 
-// around returns example paths that requests for the given entries may have. For an entry with an exact path,
-// it returns this path. For an entry with a prefix, it returns one path of each path class below the prefix,
-// and paths for all regular expressions of the tables. It ignores entries with a regular expression (see
-// finder.byExpressions). The parameter most is the budget of the search for paths of regular expressions.
+// around returns example paths of requests that the given entries may match. For an entry with an exact path, the
+// example is this path. For an entry with a prefix, the examples are one path of each path class below the prefix,
+// and paths for all regular expressions of the two tables. around ignores entries with a regular expression (see
+// finder.byExpressions). The parameter most is the budget for finding paths for regular expressions.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}
@@ -205,8 +205,8 @@ func below(sorted []string, prefix string) []string {
 	return out
 }
 
-// member returns an example path of the path class of prefix (see isMember). It prefers a path that no regular
-// expression of the tables matches.
+// member returns an example path that belongs to the path class of prefix (see isMember). If possible, the path
+// matches no regular expression of the two tables that are compared.
 func (c *pathClasses) member(prefix string) string {
 	choices := []string{prefix, prefix + "/", prefix + "/any", prefix + "/any-other", prefix + "/~any", prefix + "/any/other", prefix + "/0"}
 	fallback := ""
@@ -227,8 +227,8 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns a path as member does. It is for a prefix for which none of member's simple paths is possible,
-// and appends "-" to one of them until the path is possible.
+// fresh returns an example path of the path class of prefix, for the case that none of the simple paths that
+// member tries belongs to the class. It appends "-" to prefix+"/any" until the path belongs to the class.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {

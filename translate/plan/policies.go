@@ -104,8 +104,8 @@ func (c *policyCounts) addClosed(p pair) {
 	}
 }
 
-// count counts a rule for a change of a policy field. A rule counts once, independent of its matches and
-// listeners.
+// count adds a rule to the rules that have a change of a policy field (the parameter one). A rule counts once for a
+// change, however many matches and listeners it has.
 func (c *policyCounts) count(one PolicyChange, rule *ir.Rule) {
 	c.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }

@@ -11,12 +11,13 @@ type Effect string
 
 // The effects, the most important first. If several effects apply to a Change, it has the first of these.
 const (
-	// Opens: a policy answered the request itself before, for example with 403, and a backend gets it after.
+	// Opens: before the change, a policy answered the request itself, for example with 403. After the change, a
+	// backend gets the request.
 	Opens Effect = "opens"
 	// LosesPolicy: a policy field no longer applies. Change.Lost names the field. The Example may get the same
 	// answer.
 	LosesPolicy Effect = "loses-policy"
-	// Fails: Envoy forwarded or redirected the request before, and does neither after.
+	// Fails: before the change, Envoy forwarded or redirected the request. After the change, it does neither.
 	Fails Effect = "fails"
 	// OtherRule: another rule matches the request.
 	OtherRule Effect = "other-rule"

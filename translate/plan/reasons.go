@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// words returns a text for the requests that can meet a pair. It is the text of the narrower match. If neither
-// match is narrower, it is the text of both matches.
+// words returns a text for the requests that the pair is about: those that both rules match. It is the text of
+// the narrower match. If neither match is narrower, the text has both matches. If the pair has only one rule, it
+// is the text of that rule's match.
 func (p pair) words() string {
 	switch {
 	case p.before == nil:
@@ -69,15 +70,15 @@ func ruleOf(e *entry) *Rule {
 	return &Rule{Object: last.Object, Rule: last.Rule, RuleName: last.RuleName, Match: last.Match, At: last.MatchAt, envoy: e.rule.Name}
 }
 
-// placeOfRule returns the place of the match of an entry's rule. before is true if the entry is from the
-// configuration before.
+// placeOfRule returns the place of the match that an entry's rule is made from. The parameter before says whether
+// this place is in the old configuration (Place.Before).
 func placeOfRule(e *entry, before bool) Place {
 	rule := ruleOf(e)
 	return Place{Source: rule.At, Before: before}
 }
 
-// currentFirst returns the places in the configuration after, each once. If there are none, it returns all
-// places.
+// currentFirst returns only the places in the new configuration (Place.Before is false), without duplicates. If
+// there are none, it returns all the given places.
 func currentFirst(places []Place) []Place {
 	var now []Place
 	for _, at := range places {
@@ -91,8 +92,9 @@ func currentFirst(places []Place) []Place {
 	return places
 }
 
-// change returns the old and the new value of a setting, in words. "" means that the setting has no value. If
-// both values are equal, it returns the value followed by "(changed)", or "changed" if both are "".
+// change describes, in words, how a setting changes from the value before to the value after. The value "" means
+// that the setting is not set. If both values are equal, the text is the value and "(changed)", or "changed" for
+// the value "".
 func change(before, after string) string {
 	switch {
 	case before == "" && after == "":
@@ -124,7 +126,7 @@ func partWords(kind string, a *ir.Action) string {
 }
 
 // partPlaces returns where a policy field, filter or setting of an action is written. kind says which one (see
-// ir.Part.Kind). before is true if the action is from the configuration before.
+// ir.Part.Kind). The parameter before is true if the action is from the old configuration.
 func partPlaces(kind string, a *ir.Action, before bool) (out []Place) {
 	for _, part := range a.Parts {
 		if part.Kind == kind {

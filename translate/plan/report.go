@@ -28,8 +28,8 @@ type Report struct {
 	// Unasked are OpenID issuers without known endpoints: only `gatefold serve` queries an issuer. plan compares
 	// rules that need such an issuer as rules that answer 500.
 	Unasked []string `json:"unasked,omitempty"`
-	// Introduced are the problems that only the configuration after has. Fixed are those that only the
-	// configuration before has.
+	// Introduced are the problems that only the new configuration has. Fixed are the problems that only the old
+	// configuration has.
 	Introduced []manifest.Problem `json:"introduced,omitempty"`
 	Fixed      []manifest.Problem `json:"fixed,omitempty"`
 	// Policies are the policy fields that rules gain, lose or change.
@@ -52,7 +52,8 @@ const (
 	// Closed is the kind of a policy field that is not applied. Its requests are answered with 500, or UNAVAILABLE
 	// by a GRPCRoute.
 	Closed Kind = "closed"
-	// Invalid is the kind of an object that is served before and not after, because its definition after has an error.
+	// Invalid is the kind of an object that only the old configuration serves, because the object's definition in the
+	// new configuration has an error.
 	Invalid Kind = "invalid"
 )
 
@@ -62,7 +63,7 @@ type Change struct {
 	Effect Effect `json:"effect"`
 	// Lost are the policy fields that no longer apply, as paths below the policy's spec.
 	Lost []ir.Field `json:"lost,omitempty"`
-	// Regions are never empty. Example is a request of the first region.
+	// Regions has at least one region. Example is a request of the first region.
 	Regions []Region `json:"regions"`
 	Example Example  `json:"example"`
 	// Before and After are the answers to the Example.
@@ -72,7 +73,8 @@ type Change struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Region is the requests for one host that match one rule before and one rule after.
+// Region is a set of requests for one host. All of them match the same rule in the old configuration (Before), and
+// the same rule in the new configuration (After).
 type Region struct {
 	Gateway string `json:"gateway"` // "namespace/name"
 	Port    uint32 `json:"port"`
@@ -149,9 +151,10 @@ type Answer struct {
 	policed bool // a policy, not a backend or the rule, answers
 }
 
-// sameAs reports whether two answers are the same for the client and the backends. It ignores Unless, and the
-// timeout header that backends receive. If the Outcome is not Forwarded, it also ignores Reason, and it ignores
-// Backends if each of them has the Status of the answer.
+// sameAs reports whether two answers are the same for the client and the backends. It does not compare the field
+// Unless and the timeout header that backends receive. If the Outcome is not Forwarded, it does not compare the field
+// Reason either. In that case, it also does not compare the field Backends of an answer whose backends all have the
+// same Status as the answer.
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
@@ -188,7 +191,7 @@ type Share struct {
 	Receives *explain.ReceivesReport `json:"receives,omitempty"`
 }
 
-// Words returns the answer as one line of text. It includes at most maxUnless of a.Unless.
+// Words returns the answer as one line of text. The text has at most maxUnless of the facts in the field Unless.
 func (a Answer) Words() string {
 	words := a.plainWords()
 	if len(a.Unless) > 0 {
@@ -246,15 +249,14 @@ func (s Share) words(percent bool) string {
 // Reason is one difference, and where it is written.
 type Reason struct {
 	Text string `json:"text"`
-	// At are the places of the difference. If a rule or field was removed, its place is in the configuration
-	// before.
+	// At are the places of the difference. If a rule or field was removed, its place is in the old configuration.
 	At []Place `json:"at,omitempty"`
 }
 
-// Place is a field in one of the configurations.
+// Place is the place of a field in the old or the new configuration.
 type Place struct {
 	explain.Source
-	// Before is true if the place is in the configuration before.
+	// Before is true if the place is in the old configuration, which was served before the change.
 	Before bool `json:"before,omitempty"`
 }
 
@@ -266,7 +268,7 @@ type PolicyChange struct {
 	// Before and After are what the field does, in words. If the Kind is Closed, After is the reason.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Policies are the objects with the field. For a Removed field these are objects of the configuration before.
+	// Policies are the objects with the field. For a Removed field these are objects of the old configuration.
 	Policies []manifest.Key `json:"policies,omitempty"`
 	// Routes are the routes of the rules that change. Rules is the number of these rules.
 	Routes []manifest.Key `json:"routes"`

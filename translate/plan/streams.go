@@ -64,8 +64,8 @@ func (s streamPair) reasons() (out []Reason) {
 	return out
 }
 
-// places returns the place of the backendRefs of the route after. If there is no route after, it returns the
-// place of the backendRefs of the route before.
+// places returns the place of the backendRefs in the new route: the route of the Stream after. If there is no new
+// route, it returns the place of the backendRefs in the route of the Stream before.
 func (s streamPair) places() (out []Place) {
 	for side, one := range []*ir.Stream{s.before, s.after} {
 		if one != nil && one.Route != nil {

@@ -70,8 +70,9 @@ func (c *comparison) locate() {
 	}
 }
 
-// sources calls add with the places of both rules. The second argument of add is true for the rule before.
-func (r *Region) sources(add func(*explain.Source, bool)) {
+// sources calls the function add with the source of r.Before, and with the source of r.After. A nil r.Before or
+// r.After is skipped. The second argument of add is true for r.Before, and false for r.After.
+func (r *Region) sources(add func(source *explain.Source, before bool)) {
 	if r.Before != nil {
 		add(&r.Before.At, true)
 	}
@@ -136,10 +137,10 @@ func (r *Report) summarize() {
 	r.Summary = strings.Join(words, ", ")
 }
 
-// kindsOf counts a list of changes for the summary. kinds is the number of kinds of requests: requests with
-// equal host, match and rules are one kind, also on several listeners. But if the requests have no rule on either
-// side, those of each listener are a kind of their own. regions is the number of all regions, and listeners is
-// the number of listeners with a region.
+// kindsOf counts a list of changes for the summary. The result kinds is the number of kinds of requests. Regions with
+// equal host, match and rules are one kind, even if they are on different listeners. There is one exception: regions
+// without a rule in the old and the new configuration are one kind only if they are on the same listener. The result
+// regions is the number of all regions, and listeners is the number of listeners with a region.
 func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string

@@ -68,9 +68,9 @@ const (
 	hidden                // the other side has the rule, but a virtual host with a more specific domain gets the requests
 )
 
-// outcomeOfRule returns what became of an entry's rule on the other side. side is the side that the entry is
-// from: 0 is before, 1 is after. For an edited rule, the second result is the rule as the other side has it. For
-// any other rule, the second result is nil. A nil entry is unchanged.
+// outcomeOfRule returns what became of an entry's rule in the other configuration. The parameter side says which
+// configuration the entry is from: 0 is before, 1 is after. For an edited rule, the second result is the rule as it
+// is in the other configuration. For any other rule, the second result is nil. A nil entry is unchanged.
 func (t *takeovers) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	other := 1 - side
 	if e == nil || t.indexes[other].counterpart(e) != nil && t.indexes[other].counterpart(e).rule.Source.Key == e.rule.Source.Key {
@@ -93,7 +93,7 @@ func (t *takeovers) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	return edited, one
 }
 
-// reason returns the reason why another rule gets the requests of a pair.
+// reason returns the reason why requests go to the rule p.after now, and no longer to the rule p.before.
 func (t *takeovers) reason(p pair) Reason {
 	was, old := t.outcomeOfRule(0, p.before)
 	is, _ := t.outcomeOfRule(1, p.after)
@@ -132,41 +132,41 @@ func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Pla
 	return placeOfRule(e, before)
 }
 
-// words returns the text that explains why another rule gets the requests of a pair. The parameters was and is are
-// the results of outcomeOfRule for the rule before and for the rule after.
-func (t *takeovers) words(p pair, was, is ruleOutcome) string {
-	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && was == edited && is == edited {
-		return t.afterWords(p.after, is)
+// words returns the text that explains why the rule p.after now gets the requests that p.before got. The parameter
+// ofBefore is the result of outcomeOfRule for p.before, and the parameter ofAfter is the result for p.after.
+func (t *takeovers) words(p pair, ofBefore, ofAfter ruleOutcome) string {
+	if p.before != nil && p.after != nil && p.before.rule.Name == p.after.rule.Name && ofBefore == edited && ofAfter == edited {
+		return t.afterWords(p.after, ofAfter)
 	}
 	a, b := ruleOf(p.before), ruleOf(p.after)
 	switch {
 	case p.after == nil && t.views[1] == nil:
 		return fmt.Sprintf("no route serves the host any more; before, %s did", a.Words()) + t.objects.errorWords("; ", p.before.rule.Root.Key)
 	case p.after == nil:
-		return t.beforeWords(p.before, was) + ", and no other rule takes the requests"
+		return t.beforeWords(p.before, ofBefore) + ", and no other rule takes the requests"
 	case p.before == nil:
-		return t.afterWords(p.after, is)
-	case was == unchanged && p.before.match == p.after.match:
+		return t.afterWords(p.after, ofAfter)
+	case ofBefore == unchanged && p.before.match == p.after.match:
 		return fmt.Sprintf("%s now takes the requests of %s, which has the same match and comes later", b.Words(), a.Words())
-	case was == absent && is == absent:
+	case ofBefore == absent && ofAfter == absent:
 		return fmt.Sprintf("%s is new, in the place of %s, which is gone", b.Words(), a.Words())
-	case was == hidden:
-		return t.afterWords(p.after, is) + fmt.Sprintf("; the host %s is more specific than %s, which has %s", t.views[1].Domain, t.views[0].Domain, a.Words())
-	case is == hidden:
-		return t.beforeWords(p.before, was) + fmt.Sprintf("; the requests go to %s, which has %s", hostWords(t.views[1].Domain), b.Words())
-	case was != unchanged && is != unchanged:
-		return t.afterWords(p.after, is) + "; " + t.beforeWords(p.before, was)
-	case was != unchanged:
-		return fmt.Sprintf("%s; %s takes its requests", t.beforeWords(p.before, was), b.Words())
+	case ofBefore == hidden:
+		return t.afterWords(p.after, ofAfter) + fmt.Sprintf("; the host %s is more specific than %s, which has %s", t.views[1].Domain, t.views[0].Domain, a.Words())
+	case ofAfter == hidden:
+		return t.beforeWords(p.before, ofBefore) + fmt.Sprintf("; the requests go to %s, which has %s", hostWords(t.views[1].Domain), b.Words())
+	case ofBefore != unchanged && ofAfter != unchanged:
+		return t.afterWords(p.after, ofAfter) + "; " + t.beforeWords(p.before, ofBefore)
+	case ofBefore != unchanged:
+		return fmt.Sprintf("%s; %s takes its requests", t.beforeWords(p.before, ofBefore), b.Words())
 	}
 	why := ""
 	if behind := t.indexes[1].counterpart(p.before); behind != nil {
 		why = ": " + route.Why(p.after.rule, behind.rule)
 	}
-	if is == unchanged {
+	if ofAfter == unchanged {
 		return fmt.Sprintf("%s now comes before %s%s", b.Words(), a.Words(), why)
 	}
-	return fmt.Sprintf("%s, and comes before %s%s", t.afterWords(p.after, is), a.Words(), why)
+	return fmt.Sprintf("%s, and comes before %s%s", t.afterWords(p.after, ofAfter), a.Words(), why)
 }
 
 // hostWords returns the hosts of a virtual host, in words.
@@ -178,11 +178,11 @@ func hostWords(domain string) string {
 }
 
 // afterWords returns, in words, why a rule of the configuration after gets requests that another rule got before.
-// The parameter e is the entry of the rule. The parameter is is the result of outcomeOfRule for e, for example
+// The parameter e is the entry of the rule. The parameter outcome is the result of outcomeOfRule for e, for example
 // absent if the configuration before does not have the rule.
-func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
+func (t *takeovers) afterWords(e *entry, outcome ruleOutcome) string {
 	name := ruleOf(e).Words()
-	switch is {
+	switch outcome {
 	case edited:
 		_, old := t.outcomeOfRule(1, e)
 		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(e.rule.Match), explain.MatchWords(old.Match))
@@ -195,11 +195,11 @@ func (t *takeovers) afterWords(e *entry, is ruleOutcome) string {
 }
 
 // beforeWords returns, in words, why a rule of the configuration before no longer gets its requests. The parameter
-// e is the entry of the rule. The parameter was is the result of outcomeOfRule for e, for example absent if the
+// e is the entry of the rule. The parameter outcome is the result of outcomeOfRule for e, for example absent if the
 // configuration after does not have the rule.
-func (t *takeovers) beforeWords(e *entry, was ruleOutcome) string {
+func (t *takeovers) beforeWords(e *entry, outcome ruleOutcome) string {
 	name := ruleOf(e).Words()
-	switch was {
+	switch outcome {
 	case edited:
 		_, now := t.outcomeOfRule(0, e)
 		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(now.Match), explain.MatchWords(e.rule.Match))
@@ -227,10 +227,13 @@ func (t *takeovers) whatMoves(e *entry) string {
 	return "its parents or their listeners"
 }
 
-// sameRule reports whether the two rules of a pair are the same rule of one route, which may have been edited
-// or moved. Two rules with equal names are the same. Otherwise a rule is recognized on the other side by its
-// match. If neither rule of the pair has its match on the other side, the rules are the same if they have the
-// same index.
+// sameRule reports whether p.before and p.after are the same rule of one route, which may have been edited or moved:
+//   - Rules of one route with the same name (the field name) are the same.
+//   - Otherwise, sameRule looks in the configuration after for the rule that has the match of p.before now. If it
+//     belongs to the same route, it must be p.after.
+//   - Otherwise, sameRule looks in the configuration before for the rule that had the match of p.after. If it
+//     belongs to the same route, it must be p.before.
+//   - Otherwise, the rules are the same if they have the same index in the route.
 func (t *takeovers) sameRule(p pair) bool {
 	a, b := ruleOf(p.before), ruleOf(p.after)
 	if a.Object != b.Object {

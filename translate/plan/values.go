@@ -56,18 +56,18 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values that meet a match of a header or query parameter (the parameter want). The parameter of is a
-// function that returns the header matches or the query matches of a rule: values compares the match with those
-// of other rules. For a regular expression it returns several values: first those that the fewest other rules
-// match. The result free is true if no other value could lead to another pair.
-func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
+// values returns values for a header or query parameter that meet a match (the parameter want). If the match is a
+// regular expression, it returns several values, beginning with those that meet the fewest matches of other rules.
+// The parameter matches is a function that returns the header matches of a rule, or its query matches, to find these
+// other matches. The result free is true if no other value could lead to another pair of rules.
+func (l lists) values(want ir.ValueMatch, matches func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true
 	}
 	var others []string
 	for _, list := range [][]*entry{l.before, l.after} {
 		for _, e := range list {
-			for _, other := range of(&e.rule.Match) {
+			for _, other := range matches(&e.rule.Match) {
 				switch {
 				case other.Name != want.Name || other == want:
 				case other.Regex:
@@ -91,7 +91,8 @@ func (l lists) values(want ir.ValueMatch, of func(*ir.Match) []ir.ValueMatch, ch
 // maxOthers bounds how many other values of the same header or parameter a value is compared with.
 const maxOthers = 64
 
-// sideOf returns the pair of an entry and its twin. The twin may be nil.
+// sideOf returns the pair of an entry and its twin: the entry with the same match in the table of the other
+// configuration (see entry.twin). The twin may be nil.
 func (f *finder) sideOf(e *entry) pair {
 	if f.isBefore(e) {
 		return pair{e, e.twin}

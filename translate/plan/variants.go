@@ -9,8 +9,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxVariants bounds each list of requests that are tried for one example: that of variants, and that of
-// byAccess.
+// maxVariants limits the requests that are tried for one example. The limit applies to the result of the method
+// variants and, separately, to the result of the method byAccess.
 const maxVariants = 200
 
 // variant is a request that may be the example of a change, with the client's address. An invalid address means
@@ -27,8 +27,9 @@ type variantMaker struct {
 	expressions expressions
 }
 
-// variants returns the request of a pair, and variants of it that the policies of the rules may treat
-// differently. Each variant meets the pair. For gRPC it sets the Content-Type of r.
+// variants returns the request r, which meets the pair p, and variants of r. The policies of the rules may treat
+// a variant differently from r, but the variant meets the pair, too. If the rules match gRPC methods and r has no
+// Content-Type, the method first sets it in r.
 func (m *variantMaker) variants(p pair, r request) []variant {
 	byGRPC := false
 	for _, match := range p.matches() {
@@ -157,7 +158,7 @@ func originsOf(list []ir.StringMatch) (out []string) {
 }
 
 // namesOf returns the names of request headers that an action removes or sets, or that its transformation changes
-// or reads, at most 4*maxChoices. It leaves out pseudo-headers and Host.
+// or reads. It leaves out pseudo-headers and Host. It returns at most 4*maxChoices names.
 func namesOf(action *ir.Action) (names []string) {
 	add := func(m ir.HeaderMods) {
 		names = append(names, m.Remove...)

@@ -24,8 +24,9 @@ func (p *portPair) whole() {
 	h.add(pair{}, r, WholePort, []Reason{{Text: p.wholeWords(side), At: p.portPlaces()}})
 }
 
-// wholeWords returns, in words, which listeners were added or removed with the port. If the other side has a
-// listener of the same name on another port, the text names that port.
+// wholeWords returns, in words, that a port is new or gone, and with which listeners. The parameter side is the only
+// side (0 is the old configuration, 1 the new one) that has the port. If the other side has one of these listeners
+// on another port, the text names that port.
 func (p *portPair) wholeWords(side int) string {
 	port := p.ports[side].Port
 	verb := []string{"is gone", "is new"}[side]

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// ServiceNotAllowed is the code of the problem that an external service may be used only in files of cluster
-// paths, and the object is in another file.
+// ServiceNotAllowed is the code of a problem: an object uses an external service that only files of the platform
+// team (--cluster-paths) may use, and the object is in another file.
 const ServiceNotAllowed = "ExtensionNotAllowed"
 
 // LowerExtension converts a GatewayExtension of any kind except jwt. It also returns the reference to the backend
@@ -98,7 +98,8 @@ func lowerLimiter(from *api.RateLimitProvider) (*ir.Extension, *api.BackendRef, 
 	}, &from.GRPCService.BackendRef, problems
 }
 
-// grpcService converts how Envoy calls a service by gRPC, without the cluster.
+// grpcService converts the settings by which Envoy calls an external service by gRPC. The field Cluster of the
+// result is not set: the caller resolves the backend.
 func grpcService(from *api.GRPCService) ir.Service {
 	return ir.Service{Authority: api.Text(from.Authority), Timeout: api.ParseDuration(from.RequestTimeout), Retry: callRetry(from.Retry)}
 }

@@ -22,9 +22,9 @@ type Field struct {
 	// lower converts the field of a spec and sets the result in the Extras. It sets nothing if the field is only
 	// turned off. The problems name fields, but not the object.
 	lower func(*api.TrafficPolicySpec, *ir.Extras) []manifest.Problem
-	// join combines the values of the field in the specs first and last, and stores the result in the spec into.
-	// Where the two values contradict each other, the value of the spec last wins. join is called for deep
-	// strategies (see Strategy). It is nil if the values cannot be combined.
+	// join combines the values of the field in two specs, the parameters first and last. It stores the result in a
+	// third spec, the parameter into. If the values contradict each other, the value in last wins. join is called for
+	// deep strategies (see Strategy). It is nil if the values cannot be combined.
 	join func(into, first, last *api.TrafficPolicySpec)
 	// protects is set if the field can keep requests away from backends, as authorization does. Loosened reports
 	// policies of child routes that weaken such a field.
@@ -158,8 +158,9 @@ var fields = sync.OnceValue(func() []Field {
 	}
 })
 
-// RouteHas reports whether a rule itself, by a filter or field of its route, already sets what the named field of
-// policies sets. If it does, the rule's own setting takes precedence over every policy.
+// RouteHas reports whether a route itself, in a filter or field of its rule, makes the same setting as a field of
+// policies. The parameter name is the name of the policy field. If the result is true, the route's setting takes
+// precedence over every policy.
 func RouteHas(action *ir.Action, name ir.Field) bool {
 	return slices.ContainsFunc(Fields(), func(f Field) bool {
 		return f.Name == name && f.routeHas != nil && f.routeHas(action)
@@ -172,9 +173,9 @@ type Outcome uint8
 
 // The values of Outcome.
 const (
-	Kept   Outcome = iota // the value that the spec into had, if any
-	Taken                 // the value of the spec from
-	Joined                // both values, merged
+	Kept   Outcome = iota // the merged value is the child's value, or the field is set in neither spec
+	Taken                 // the merged value is the parent's value
+	Joined                // the merged value combines the values of both specs
 )
 
 // merge merges this field of two specs by the strategy s. The parameter from is the spec of the parent's level,

@@ -19,9 +19,10 @@ func aclOff(s *api.TrafficPolicySpec) bool {
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs combines the policy field acl of the specs first and last (see Field.join). The result has the rules of
-// both specs. If both have a rule for the same range, the rule of the spec last applies. The defaultAction is that
-// of the spec last. The denyResponse is that of the spec last, or that of the spec first if last has none.
+// joinACLs combines the policy field acl of two specs, and sets the result in the parameter into (see Field.join).
+// The spec last has precedence over the spec first. The result has the rules of both specs. If both have a rule
+// for the same range, only the rule from last remains. The defaultAction comes from last. The denyResponse also
+// comes from last, or from first if last has none.
 func joinACLs(into, first, last *api.TrafficPolicySpec) {
 	out := *last.ACL
 	preferred := map[netip.Prefix]bool{}

@@ -142,8 +142,8 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 }
 
 // readUsers returns the users in the lines of an htpasswd file, sorted by name. If a line is invalid or there is
-// no user, it returns a fault and no users. The function subject returns the words, such as "line 3 ", by which a
-// message names the line with a given index.
+// no user, it returns a fault and no users. The message of the fault begins with the result of the function subject,
+// such as "line 3 ". The parameter of subject is the index of the invalid line.
 func readUsers(lines []string, subject func(line int) string) ([]ir.Credential, *CredentialFault) {
 	known := map[string]ir.Hidden{}
 	for i, line := range lines {

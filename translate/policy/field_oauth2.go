@@ -16,7 +16,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// never is the function protection.off for a field that no spec can turn off: its result is always false.
+// never is the value of protection.off for a field whose protection cannot be turned off. It always returns false.
 func never(*api.TrafficPolicySpec) bool { return false }
 
 // oauth2In sets the namespace of references in the policy field oauth2 (see Field.inNamespace).
@@ -36,8 +36,8 @@ const (
 	scopeDefault = "user" // Envoy's default
 )
 
-// lowerSignIn converts the identity provider of a GatewayExtension. Problems name fields. If there are
-// problems, the extension must not be used.
+// lowerSignIn converts the identity provider of a GatewayExtension. Each problem names a field of the extension.
+// If there are problems, the extension must not be used.
 func lowerSignIn(key manifest.Key, from *api.OAuth2Provider) (*ir.Extension, []manifest.Problem) {
 	to := &ir.SignIn{
 		Extension:     key,
@@ -86,9 +86,10 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints sets the endpoints of an identity provider (to) that its GatewayExtension does not name. The
-// parameter found has the endpoints from the issuer's discovery document. The end-session endpoint is set only if
-// the scope openid is used, because Envoy rejects this endpoint without that scope.
+// SetEndpoints completes the endpoints of an identity provider, the parameter to. It sets only the endpoints that
+// the GatewayExtension does not name. The parameter found has the endpoints from the issuer's discovery document.
+// The end-session endpoint is set only if the scope openid is used, because Envoy rejects this endpoint without
+// that scope.
 func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
 	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
 	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {

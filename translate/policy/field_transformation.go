@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// joinTransformations combines the policy field transformation of the specs first and last (see Field.join). The
-// transformations of requests are combined by the function join, and so are those of responses.
+// joinTransformations combines the policy field transformation of two specs, and stores the result in the parameter
+// into (see Field.join). The function join combines the transformations of requests, and those of responses.
 func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	into.Transformation = &api.Transformation{
 		Request:  join(first.Transformation.Request, last.Transformation.Request),

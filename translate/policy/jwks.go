@@ -94,10 +94,10 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK decodes and checks one key. If it is a private or symmetric key, secret is true. If any other text
-// cannot be used as a key, why is the reason; otherwise why is "". If secret is true or why is not "", the caller
-// must not use the returned key, which may be nil.
-func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
+// readJWK decodes and checks one key. The result secret is true if the key is private or symmetric. The result fault
+// is the reason why any other text cannot be used as a key, and "" if the text can be used. If secret is true or
+// fault is not "", the caller must not use the result key, which may be nil.
+func readJWK(raw json.RawMessage) (key *jwk, fault string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {
 		return nil, "it is no JSON object with texts", false
@@ -111,15 +111,15 @@ func readJWK(raw json.RawMessage) (key *jwk, why string, secret bool) {
 	key.Use = ""
 	switch key.Kty {
 	case "RSA":
-		why = key.checkRSA()
+		fault = key.checkRSA()
 	case "EC":
-		why = key.checkEC()
+		fault = key.checkEC()
 	case "OKP":
-		why = key.checkOKP()
+		fault = key.checkOKP()
 	default:
-		why = "kty is not RSA, EC or OKP"
+		fault = "kty is not RSA, EC or OKP"
 	}
-	return key, why, false
+	return key, fault, false
 }
 
 // checkRSA returns why an RSA key cannot be used. If the key can be used, checkRSA returns "", and removes the

@@ -74,9 +74,9 @@ func Loosened(levels []Level, resolved *Resolved) []Loosening {
 	return out
 }
 
-// protector returns the first policy, from the root downwards, that protects requests by the field. A policy that
-// only turns the field off does not count. The result below is the index of the next lower level in levels. If no
-// policy protects, policy is zero and below is len(levels).
+// protector returns the first policy, from the root downwards, whose value of the field f protects requests. A
+// policy that only turns the field off does not count. The levels in levels[below:] are the levels below this
+// policy. If no policy protects requests, policy is zero and below is len(levels).
 func (f *Field) protector(levels []Level) (policy manifest.Key, below int) {
 	for i, level := range levels {
 		for _, a := range level.Specs {

@@ -200,22 +200,21 @@ func SetFields(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	return out
 }
 
-// merge merges all fields of two specs by the strategy s. The parameter from is the spec of the parent's level,
-// and the parameter into is the spec of the child's level. The map theirs has, for each field of the first spec, the
-// policies that set the field. The map origins has the same for the second spec. The results are stored in the
-// parameters into and origins.
-func merge(into *api.TrafficPolicySpec, origins map[ir.Field][]manifest.Key, from *api.TrafficPolicySpec, theirs map[ir.Field][]manifest.Key, s Strategy) {
+// merge merges the spec of a parent's level into the spec of a child's level (the parameter child). The strategy s
+// says how. The map childOrigins has, for each field of the child, the policies that set the field. The map
+// parentOrigins has the same for the parent. The result is stored in child and childOrigins.
+func merge(child *api.TrafficPolicySpec, childOrigins map[ir.Field][]manifest.Key, parent *api.TrafficPolicySpec, parentOrigins map[ir.Field][]manifest.Key, s Strategy) {
 	for _, field := range Fields() {
 		name := field.Name
-		switch field.merge(into, from, s) {
+		switch field.merge(child, parent, s) {
 		case Taken:
-			origins[name] = theirs[name]
+			childOrigins[name] = parentOrigins[name]
 		case Joined:
-			first, last := theirs[name], origins[name]
+			first, last := parentOrigins[name], childOrigins[name]
 			if s.PrefersParent() {
 				first, last = last, first
 			}
-			origins[name] = unique(slices.Concat(first, last))
+			childOrigins[name] = unique(slices.Concat(first, last))
 		}
 	}
 }

@@ -25,9 +25,9 @@ type Breadth struct {
 	Joined int
 }
 
-// BreadthOf returns the Breadth of one route that may become a child (the candidate). The parameter form says how a
-// parent selects that route; it must not be ByParentIn. BreadthOf returns the zero Breadth if the candidate is not an
-// HTTPRoute.
+// BreadthOf returns the Breadth of one candidate: a route that may become the child of a delegating rule. The
+// parameter form says how the delegating rule selects the candidate; it must not be ByParentIn. BreadthOf returns
+// the zero Breadth if the candidate is not an HTTPRoute.
 func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	route, ok := manifest.As[*api.HTTPRoute](candidate)
 	if !ok {

@@ -131,8 +131,8 @@ func joinPaths(parent, child ir.Path) (ir.Path, string) {
 	return ir.Path{Kind: child.Kind, Value: base + child.Value}, ""
 }
 
-// bare returns the joined path for a child whose path is "/": the parent's path. Its type is Exact if the child's
-// path has type Exact and the parent's path is a prefix. In all other cases it is that of the parent's path.
+// bare returns the joined path for a child whose path is "/". The result is the parent's path, with one exception:
+// if the child's path has the type Exact and the parent's path is a prefix, the result has the type Exact.
 func bare(parent, child ir.Path) ir.Path {
 	if child.Kind == ir.PathExact && parent.Kind == ir.PathPrefix {
 		parent.Kind = ir.PathExact
@@ -211,8 +211,8 @@ func includePaths(parent, child ir.Path) (ir.Path, string) {
 	return child, "only a PathPrefix or PathPostfix can be joined to a parent's path, which must be a PathPrefix"
 }
 
-// between returns a regular expression for the text between a prefix and a postfix. The prefix's last segment must
-// end there, so that /store and .html do not match /storefront.html.
+// between returns a regular expression for the text between a prefix and a postfix. In the path, a slash must
+// follow the prefix, so that the prefix has only whole segments: /store and .html do not match /storefront.html.
 func between(postfix string) string {
 	if strings.HasPrefix(postfix, "/") {
 		return "(?:/.*)?"

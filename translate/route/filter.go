@@ -41,11 +41,10 @@ type part struct {
 	features []features.FeatureName
 }
 
-// merge contains two actions: that of a rule (the field below), and that of the delegating rule above the rule (the
-// field above). The field first is the preferred one of the two actions, and the field second is the other one.
+// merge has the two actions that are merged for a rule that another rule delegates to.
 type merge struct {
-	below, above  *ir.Action
-	first, second *ir.Action
+	below, above  *ir.Action // of the rule itself, and of the delegating rule
+	first, second *ir.Action // the same two actions: the preferred one, and the other one
 }
 
 // parts returns a table with one row (a part) for each filter type that gatefold supports, and for timeouts and
@@ -367,8 +366,8 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below returns a copy of a rule's action for one match of the rule. If a redirect or rewrite in the action replaces
-// a path prefix, it replaces the value of the parameter path in the copy.
+// below returns a copy of a rule's action for one match of the rule. The parameter path is the path of this match. A
+// redirect or rewrite in the copy that replaces a path prefix replaces this path.
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

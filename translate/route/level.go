@@ -27,13 +27,14 @@ func prefersParent(object *manifest.Object) bool {
 	return strategy.PrefersParent()
 }
 
-// underLevels merges a rule's action with the settings of the delegating rules above the rule, from the nearest to
-// the root (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). The parameter levels has these
-// settings, beginning with those of the root.
+// underLevels adds to a rule's action the settings that the rule inherits from the delegating rules above it
+// (docs/design/kgateway.md#native-fields-and-filters-of-a-parent-rule). The parameter levels has one Level for each
+// delegating rule, from the root's rule down. underLevels merges them in the opposite order: the nearest Level
+// first.
 //
-// If a delegating rule and the rule below both set a field, the delegating rule wins if its PreferParent is true, and
-// the lower rule if it is false. Of header changes, all are kept, and those of the winner run last. Mirrors of both
-// rules are kept. If a Level is Closed, the result answers 500.
+// If a Level and the rule below both set a field, the Level wins if its PreferParent is true, and the lower rule
+// wins if it is false. Header changes of both are kept, and those of the winner run last. Mirrors of both are kept.
+// If a Level is Closed, the result is an action that answers 500.
 func underLevels(action ir.Action, levels []Level) ir.Action {
 	for _, level := range slices.Backward(levels) {
 		if level.Closed {

@@ -307,8 +307,7 @@ func (p *Point) namedBy(refs []ParentRoute) bool {
 }
 
 // Sections returns the names (rules[].name) of the parent's rules that delegate to the candidate, sorted and
-// unique. A rule without a name counts as "". The parameter live has the names of Points (matches of delegating
-// rules). Links to other Points are ignored.
+// unique. A rule without a name counts as "". A Link counts only if its Point.Name is in the set live.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {

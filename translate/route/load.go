@@ -36,7 +36,7 @@ const (
 // add to the cost.
 type Burden struct {
 	Bytes int // the size of texts and lists
-	Units int // the cost of regular expressions and filters, in plain routes
+	Units int // the cost of regular expressions and filters; the unit is the cost of one plain Envoy route
 }
 
 // Plus returns the sum of two Burdens.
@@ -90,7 +90,8 @@ func matchesOf(object *manifest.Object, rule int) []ir.Match {
 	return nil
 }
 
-// ruleBurden returns what the filters and backendRefs of a rule add to the route of each of its matches.
+// ruleBurden returns the part of a rule's cost in Envoy that comes from its filters and backendRefs. The rule has
+// this cost once for each of its matches.
 func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	out := burdenOf(reflect.ValueOf(rule.Filters)).Plus(burdenOf(reflect.ValueOf(rule.BackendRefs)))
 	for i := range rule.Filters {
@@ -128,7 +129,8 @@ func RuleCost(rule *ir.Rule, encoded int) int {
 	return 1 + Burden{encoded, units}.Cost()
 }
 
-// ExtrasBurden returns what policies add to the route of each match.
+// ExtrasBurden returns the part of a rule's cost in Envoy that comes from policies. The rule has this cost once for
+// each of its matches.
 func ExtrasBurden(extras *ir.Extras) Burden { return burdenOf(reflect.ValueOf(extras)) }
 
 // burdenOf returns the Burden of all texts, list items, map entries and regular expressions in a value.

@@ -31,10 +31,10 @@ func Compare(a, b *ir.Rule) int {
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting returns what decides the order of the rules a and b. The result x is a block that contains a (see
-// ir.Rule.Blocks), or a itself. The result y is a block that contains b, or b itself. The blocks are the outermost
-// ones that differ. If one of the rules has no further block before they differ, the result for that rule is the rule
-// itself.
+// parting returns what Compare compares to order the rules a and b. The result x is a, or a block that contains a.
+// The result y is b, or a block that contains b (see ir.Rule.Blocks). parting goes through the blocks of both rules
+// from the outermost on, and returns the first two blocks that differ in the order. A rule that has no further block
+// is returned itself, in place of a block.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
 		x, y = step(a, i), step(b, i)
@@ -44,8 +44,8 @@ func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	}
 }
 
-// compareSteps compares two rules or blocks by the first of the criteria in which they differ. The result is negative
-// if x comes first, and 0 if they differ in none.
+// compareSteps compares two rules, or blocks of rules, by the criteria of Compare: the first criterion in which they
+// differ decides. The result is negative if x comes first, and 0 if x and y differ in none.
 func compareSteps(x, y *ir.Rule) int {
 	order := criteria(x, y)
 	return cmp.Or(order[:]...)
@@ -129,14 +129,16 @@ func comparePaths(a, b ir.Path) int {
 	return cmp.Compare(len(b.Value), len(a.Value))
 }
 
-// compareRPCs compares by the first criterion of comparePaths. It returns 0 if neither path is of a GRPCRoute.
+// compareRPCs compares the gRPC methods of two paths: paths of GRPCRoutes come before all other paths, then the
+// longer service comes first, then the longer method. It returns 0 if neither path is of a GRPCRoute.
 func compareRPCs(a, b ir.RPC) int {
 	return cmp.Or(ir.TrueFirst(a.Is, b.Is), cmp.Compare(len(b.Service), len(a.Service)), cmp.Compare(len(b.Method), len(a.Method)))
 }
 
-// CompareOrigins compares two origins by the conflict resolution order. Under path policies, objects of cluster
-// paths come before all others. Then objects with a creationTimestamp come first, the older before the newer. Objects
-// that are still equal are ordered by namespace and name, and then by kind.
+// CompareOrigins compares two origins by the conflict resolution order. If path policies are in force, objects from
+// files of the platform team (the flag --cluster-paths) come before all others. Then objects with a
+// creationTimestamp come first, the older before the newer. Objects that are still equal are ordered by namespace
+// and name, and then by kind.
 func CompareOrigins(a, b *ir.Origin) int {
 	return cmp.Or(
 		ir.TrueFirst(!a.Outside, !b.Outside),
@@ -147,8 +149,8 @@ func CompareOrigins(a, b *ir.Origin) int {
 	)
 }
 
-// OriginOf returns the origin of an object. Under path policies, a creationTimestamp counts only in files of
-// cluster paths, because every author of a file can write one.
+// OriginOf returns the origin of an object. If path policies are in force, the creationTimestamp counts only in
+// files of the platform team (the flag --cluster-paths), because the author of any other file could invent one.
 func OriginOf(o *manifest.Object) *ir.Origin {
 	if o.Source == manifest.OtherFile {
 		return &ir.Origin{Key: o.Key, Outside: true}

@@ -117,10 +117,10 @@ func (b *builder) overruled(own place, link *Link) {
 	}
 }
 
-// loosens warns if the filter ExternalAuth of a rule replaces that of a delegating rule above, because requests are
-// then not checked as the parent route demands. There is no warning if a delegating rule above has such a filter and
-// PreferParent, because that filter then wins. The parameter link leads to the parent; it is nil for a root. The
-// parameter own is the action of the rule.
+// loosens warns if the filter ExternalAuth of a rule replaces the ExternalAuth of a delegating rule above. Requests
+// are then not checked as the parent route demands. The parameter own is the action of the rule, and the parameter
+// link connects the rule's route to its parent (nil for a root). If one of the delegating rules above has
+// ExternalAuth and PreferParent, its filter wins, and there is no warning.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
@@ -222,10 +222,11 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 	return &block
 }
 
-// rest returns the action for requests that match a delegating rule but no child. The action sends them to the
-// rule's backends. It answers 500 if no backend can get requests, or if the parameter level is Closed. The bool is
-// true if the rule has backendRefs to backends, even if they cannot be resolved
-// (docs/design/kgateway.md#what-answers-when-something-is-wrong).
+// rest returns the action for requests that match a delegating rule, but no rule of a child. The action sends the
+// requests to the backends of the delegating rule. It answers 500 if there is no backend that can get requests, or
+// if the rule's Level is Closed. The result guarded is true if the rule has backendRefs to backends, even if they
+// cannot be resolved (docs/design/kgateway.md#what-answers-when-something-is-wrong). The parameter at is the path of
+// the rule.
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {

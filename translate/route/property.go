@@ -44,7 +44,7 @@ func (p Property) Named() (key manifest.Key, ok bool) {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: p.Namespace, Name: p.Value}, true
 }
 
-// toRoutes reports whether a backendRef selects routes. It must set both group and kind (EP-10943).
+// toRoutes reports whether a backendRef selects routes. Such a backendRef must set both group and kind (EP-10943).
 func toRoutes(ref gwv1.HTTPBackendRef) bool {
 	group, kind := api.Text(ref.Group), api.Text(ref.Kind)
 	return group == gwv1.GroupName && kind == "HTTPRoute" || group == delegationGroup && kind == "label"

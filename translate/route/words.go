@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Named is how many items a message lists at most.
+// Named limits the items that one message lists.
 const Named = 5
 
 // Several returns the items of a message as text. If there are more items than Named, the text has only the first

@@ -43,10 +43,10 @@ func SetProgrammed(set *listen.Set, in *listen.Part) metav1.Condition {
 }
 
 // setRejection returns why nothing of a ListenerSet is served (the result bad). If at least one listener is
-// served, bad is zero, and the result but is a message with the names of the listeners that are not served. If
-// all listeners are served, the message is "". The parameter in has the set's listeners at the Gateway, nil
-// without a Gateway.
-func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], but string) {
+// served, bad is zero. If only some listeners are served, the result partly is a message that names the listeners
+// that are not served, and those that are. Otherwise partly is "". The parameter in has the set's listeners at the
+// Gateway, nil without a Gateway.
+func setRejection(set *listen.Set, in *listen.Part) (bad manifest.Verdict[gwv1.ListenerSetConditionReason], partly string) {
 	switch {
 	case !set.Accepted.Good():
 		return set.Accepted, ""

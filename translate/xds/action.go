@@ -45,8 +45,8 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	return action
 }
 
-// notFound returns the status that Envoy answers if the cluster of a backend does not exist: 503 for the path of a
-// GRPCRoute, and 500 for that of an HTTPRoute.
+// notFound returns the status with which Envoy answers if the cluster of a backend does not exist. The status is 503
+// if the path is from a GRPCRoute, and 500 if the path is from an HTTPRoute.
 func notFound(path ir.Path) routev3.RouteAction_ClusterNotFoundResponseCode {
 	if path.RPC.Is {
 		return routev3.RouteAction_SERVICE_UNAVAILABLE
@@ -101,8 +101,9 @@ func clusterWeight(backend ir.Backend) *routev3.WeightedCluster_ClusterWeight {
 // the route does not retry, there is only one attempt, so BackendTimeout limits the exchange, too. The stricter of
 // the two limits applies.
 //
-// The result idle replaces the listener's idle timeout for this route. If a limit applies, and it is 0 or longer
-// than the listener's idle timeout, the result idle is equal to the result timeout. In all other cases, idle is nil.
+// The result idle replaces the listener's idle timeout for this route. It is needed if the user sets a limit that is
+// 0, or longer than the listener's idle timeout, which would otherwise end the exchange too early. The result idle
+// is then equal to the result timeout. In all other cases, idle is nil.
 func timeouts(action *ir.Action) (timeout time.Duration, idle *durationpb.Duration) {
 	limit := action.RequestTimeout
 	if action.Retry == nil {

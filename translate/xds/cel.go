@@ -309,14 +309,14 @@ func unguarded(tree ast.Expr) string {
 	return ""
 }
 
-// headerName returns the header, in lower case, that the expression request.headers['name'] reads. The parameter
-// of is the expression before the brackets, and the parameter key is the expression inside them. The result ok is
-// false if the expression before the brackets is not request.headers, or the key is not a constant text.
-func headerName(of, key ast.Expr) (name string, ok bool) {
-	if of.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
+// headerName returns the name of the header, in lower case, that the expression operand[key] reads, such as
+// request.headers['name']. The result ok is false if the operand is not request.headers, or if the key is not a
+// constant text.
+func headerName(operand, key ast.Expr) (name string, ok bool) {
+	if operand.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
 		return "", false
 	}
-	s := of.AsSelect()
+	s := operand.AsSelect()
 	name, isText := key.AsLiteral().Value().(string)
 	return strings.ToLower(name), isText && s.FieldName() == "headers" && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == "request"
 }

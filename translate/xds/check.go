@@ -33,9 +33,10 @@ type checker struct {
 	problems []manifest.Problem
 }
 
-// place returns the path of a field inside the object of the rule. The parameter field is the end of the path. It
-// follows spec.rules[i] or, if inMatch is true, spec.rules[i].matches[j]. A rule with SignIn has no match in the
-// object, so inMatch has no effect. If Position has no indexes of rule and match, place returns "spec.rules".
+// place returns the path of a field of the rule's object, such as the HTTPRoute. The parameter field is the last
+// part of the path. Before it comes spec.rules[i] or, if inMatch is true, spec.rules[i].matches[j]. A rule with
+// SignIn comes from no match of the object. Its path never contains matches[j]. If the rule's Position has fewer
+// than two indexes, place returns "spec.rules".
 func (c *checker) place(inMatch bool, field string) string {
 	n := len(c.rule.Position)
 	if n < 2 {
@@ -66,7 +67,7 @@ func rejected(rule *ir.Rule, err error) manifest.Problem {
 	return c.problems[0]
 }
 
-// RejectedCode is the code of the problems of Rejected.
+// RejectedCode is the problem code of rules that an Envoy rejected (see Rejected).
 const RejectedCode = "RejectedByEnvoy"
 
 // Rejected returns the problem of a rule that an Envoy rejected. The parameter said has Envoy's message. If
@@ -88,14 +89,15 @@ func Rejected(rule *ir.Rule, said *ir.Rejection) manifest.Problem {
 	return c.problems[0]
 }
 
-// TooOld returns the problem that Envoys are too old for a policy which virtual hosts use. The field said.Lacks is
-// the field of the policy that needs a newer Envoy. In the Envoys that are too old, the virtual hosts answer 500.
+// TooOld returns the problem of a policy that needs a newer Envoy than some or all connected Envoys. The field
+// said.Lacks is the policy's field that needs the newer Envoy. The Envoys that are too old answer 500 in the
+// virtual hosts that use the policy.
 func TooOld(policy manifest.Key, said *ir.Rejection) manifest.Problem {
 	return tooOld(said, policy, said.Lacks.Path())
 }
 
-// tooOld returns the problem that Envoys are too old for something at a field of an object. It is an error if
-// all connected Envoys are too old, and a warning if only some are (said.Some).
+// tooOld returns the problem that Envoys are too old for a field of an object. The problem is an error if all
+// connected Envoys are too old, and a warning if only some are (said.Some).
 func tooOld(said *ir.Rejection, object manifest.Key, field string) manifest.Problem {
 	p := manifest.Problem{
 		Code: "EnvoyTooOld", Severity: manifest.Error, Object: object, Field: strings.TrimSuffix(field, "."),
@@ -232,10 +234,11 @@ func (c *checker) headers(field string, mods ir.HeaderMods) {
 	}
 }
 
-// changedName rejects a change of a header that has an invalid name or must not be changed. The parameter remove is
-// true if the change removes the header, and false if it sets or adds the header. Envoy itself rejects changes of
-// Host and of pseudo headers. changedName also rejects changes that Envoy would accept: every change of a header in
-// protectedHeaders, and a change that sets or adds a header for which isEnvoyHeader is true.
+// changedName rejects a change of a header that has an invalid name or must not be changed. The parameter remove
+// is true if the change removes the header, and false if it sets or adds the header. Envoy itself rejects changes
+// of Host and of pseudo headers. Envoy would accept two other kinds of changes that changedName rejects, too:
+// every change of a header in protectedHeaders, and a change that sets or adds a header for which isEnvoyHeader is
+// true.
 func (c *checker) changedName(field, name string, remove bool) {
 	if strings.EqualFold(name, "host") {
 		c.reject(field, "header Host cannot be changed by a header filter", "use the filter URLRewrite with hostname")

@@ -25,8 +25,8 @@ func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
 	return c.problems
 }
 
-// messages rejects extras if the configuration of a filter that is made from them violates the constraints of Envoy's
-// message type.
+// messages checks the messages that configure Envoy's filters for extras. If a message violates the constraints of
+// its type, so that Envoy would reject it, messages adds a problem.
 func (c *checker) messages(extras *ir.Extras) {
 	for _, filter := range configurable() {
 		c.message(filter.config(extras, ofRoute))
@@ -36,7 +36,8 @@ func (c *checker) messages(extras *ir.Extras) {
 	}
 }
 
-// message rejects a message that violates the constraints of its type. The parameter config may be nil.
+// message checks one message (the parameter config), as the method messages does. If config is nil, message does
+// nothing.
 func (c *checker) message(config message) {
 	if config == nil {
 		return

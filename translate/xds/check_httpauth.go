@@ -27,9 +27,9 @@ func extensionFields() authFields {
 	}
 }
 
-// filterFields returns the paths of the fields in the filter ExternalAuth that applies to a rule. The parameter
-// filters is the path of the rule's own filters. If the filter belongs to a parent route, the rule's object does not
-// contain it. The paths then begin with the parameter filters.
+// filterFields returns the paths of the fields in the filter ExternalAuth that applies to a rule. Each path begins
+// with the path of that filter. If the filter belongs to a parent route instead of the rule's own route, each path
+// begins with the parameter filters, which is the path of the rule's list of filters.
 func filterFields(rule *ir.Rule, action *ir.Action, filters string) authFields {
 	at := filters
 	for _, part := range action.Parts {
@@ -113,9 +113,9 @@ func (c *checker) nameLength(field, name string) {
 	}
 }
 
-// sentName rejects a header of the client that must not be in the request to an external service. Such a header would
-// change where that request ends, or control Envoy, or its name is invalid. sentName accepts the headers that Envoy
-// sends in any case, such as content-length.
+// sentName checks the name of a client's header that is to be copied into the request to an external service. It
+// rejects an invalid name, a header that controls Envoy, and a header that changes where the body of the request
+// ends. Some headers, such as content-length, are in that request anyway, with its own values: sentName accepts them.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
 		return // always sent, with the request's own values

@@ -16,9 +16,10 @@ type policyField struct {
 	name ir.Field
 	// filters is empty if the field only has settings of the action.
 	filters []httpFilter
-	// fill merges a setting that the rule itself may have with the same setting of policies. The rule's own setting
-	// wins. fill writes the result into the action, or into the extras; both are copies. It is called for every route
-	// with extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if rules have no such setting.
+	// fill is for a setting that both a route rule and policies can have. It merges the two settings. The rule's
+	// setting wins. fill writes the result into the action or into the extras; both are copies. It is called for
+	// every route with extras, CORS, ExternalAuth or a redirect without port (PortLess). It is nil if only policies
+	// can have the setting.
 	fill func(*ir.Action, *ir.Extras)
 	// action writes the policy field into Envoy's action. It is nil for a field that filters or fill handle alone.
 	action func(*routev3.RouteAction, *ir.Extras)
@@ -76,8 +77,9 @@ func HeldByHost(name ir.Field) bool {
 	return false
 }
 
-// withExtras returns the action of a rule with the settings of policies added. If the rule and the policies have the
-// same setting, that of the rule wins. For a redirect with PortLess, withExtras also sets Extras.LocationPort.
+// withExtras returns the action of a rule with the settings of policies added. If the rule and the policies have
+// the same setting, the rule's setting wins. For a redirect with PortLess, withExtras also sets
+// Extras.LocationPort.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
@@ -109,29 +111,30 @@ func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	}
 }
 
-// fillCORS sets extras.CORS to the CORS settings that apply: those of the route's own filter, or those of policies
-// if the route has no such filter.
+// fillCORS sets extras.CORS to the CORS settings that apply. These are the settings of the route's own filter, or
+// of policies if the route has no such filter.
 func fillCORS(action *ir.Action, extras *ir.Extras) { extras.CORS = action.CORSInForce() }
 
-// fillExtAuth sets extras.ExtAuth to the authorization that applies: that of the route's own filter, or that of
-// policies if the route has no such filter.
+// fillExtAuth sets extras.ExtAuth to the authorization that applies. This is the authorization of the route's own
+// filter, or of policies if the route has no such filter.
 func fillExtAuth(action *ir.Action, extras *ir.Extras) { extras.ExtAuth = action.AuthInForce() }
 
-// fillRequestTimeout sets the request timeout of a route to that of policies, if the route has none of its own.
+// fillRequestTimeout gives a route the request timeout of its policies, if the route has no timeout of its own.
 func fillRequestTimeout(action *ir.Action, extras *ir.Extras) {
 	if action.RequestTimeout == nil {
 		action.RequestTimeout = extras.RequestTimeout
 	}
 }
 
-// setIdleTimeout sets the idle timeout of a route to that of policies, if policies set one.
+// setIdleTimeout sets the idle timeout of a route to the idle timeout of its policies. If the policies set none,
+// it changes nothing.
 func setIdleTimeout(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras.IdleTimeout != nil {
 		action.IdleTimeout = durationpb.New(*extras.IdleTimeout)
 	}
 }
 
-// fillRetry sets the retries of a route to those of policies, if the route has none of its own.
+// fillRetry gives a route the retries of its policies, if the route has no retries of its own.
 func fillRetry(action *ir.Action, extras *ir.Extras) {
 	if action.Retry == nil {
 		action.Retry = extras.Retry

@@ -24,13 +24,15 @@ func hostBodiesOf(table []byte) hostBodies {
 }
 
 // Frozen merges the new version of a RouteConfiguration (the parameter after) with the old version (the parameter
-// before, encoded). The domains in the parameter hosts are frozen: the result has their virtual hosts of the old
-// version, or none where the old version has none. All other virtual hosts are of the new version. The bool is true
-// if the merged RouteConfiguration has other virtual hosts than the old version.
+// before, encoded). The domains in the parameter hosts are frozen: their virtual hosts are from the old version. If
+// the old version has no virtual host for a frozen domain, the result has none either. All other virtual hosts are
+// from the new version. The result differs is true if the merged RouteConfiguration has other virtual hosts than the
+// old version.
 //
-// Every request gets the answer of one of the two versions. For this, Frozen may freeze further domains. If only one
-// version has a host, Envoy sends the requests for that host to a wildcard such as *.example.com in the other
-// version. If the result lacks such a host, the host and its wildcard are both frozen, or neither is.
+// Every request must get the answer of one of the two versions. So Frozen may freeze further domains. If only one
+// version has a virtual host for a domain, the other version answers the requests for this domain with the virtual
+// host of a wildcard, such as *.example.com. If the result has no virtual host for such a domain, its wildcard must
+// be from the version without the domain: Frozen freezes both the domain and the wildcard, or neither.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)

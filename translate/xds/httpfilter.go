@@ -19,10 +19,10 @@ type httpFilter struct {
 	// joined is true if Envoy itself would join the configurations of a virtual host and of its route. For example,
 	// the filter header_mutation runs both configurations, and the filter cors uses the host's value of a field that
 	// the route leaves empty. A joined filter is in the chain twice: first for virtual hosts, then for routes. So the
-	// two configurations never meet in one filter, and a route can disable that of its virtual host (routeFilters).
+	// two configurations never meet in one filter, and a route can disable its virtual host's filter (routeFilters).
 	joined bool
-	// chain returns the filter's configuration in the filter chain of the listener, with which the filter does
-	// nothing.
+	// chain returns the configuration that the filter has in the listener's filter chain. With this configuration, the
+	// filter does nothing.
 	chain func() message
 	// route returns the configuration for a route or virtual host with these extras. It returns nil if the filter
 	// has nothing to do there. It is not used if service is set.
@@ -61,8 +61,9 @@ const (
 	ofHost  level = true
 )
 
-// nameAt returns the name of the filter in the chain, by which a route or virtual host configures it. A joined
-// filter is in the chain twice, and has another name for virtual hosts.
+// nameAt returns the filter's name in the listener's filter chain. A route or virtual host uses this name to
+// configure the filter; the parameter l says which of the two. A joined filter is in the chain twice: once for
+// routes, and once, under another name, for virtual hosts.
 func (f *httpFilter) nameAt(l level) string {
 	if f.joined && l == ofHost {
 		return f.name + "/host"
@@ -70,8 +71,9 @@ func (f *httpFilter) nameAt(l level) string {
 	return f.name
 }
 
-// serviceAt returns the name of the filter that calls the external service. This filter is in the chain that a
-// route or virtual host (the level l) configures itself (see httpFilter.service).
+// serviceAt returns the name of the filter that calls the external service. This filter is not in the listener's
+// chain, but in a chain inside the configuration of a route or virtual host (see httpFilter.service). The parameter
+// l says which of the two has the chain.
 func (f *httpFilter) serviceAt(l level) string { return f.nameAt(l) + "/service" }
 
 // config returns the filter's configuration for a route or virtual host (the level l) with these extras, which are

@@ -216,20 +216,21 @@ func firstMatch(matchers ...*xdsmatcherv3.Matcher_MatcherList_FieldMatcher) *xds
 	return &xdsmatcherv3.Matcher{MatcherType: &xdsmatcherv3.Matcher_MatcherList_{MatcherList: &xdsmatcherv3.Matcher_MatcherList{Matchers: matchers}}}
 }
 
-// fieldMatcher returns a matcher for requests that meet all predicates in the parameter all, which must not be empty.
-// The action for these requests is given by the parameter then.
-func fieldMatcher(then *xdsmatcherv3.Matcher_OnMatch, all ...*xdsmatcherv3.Matcher_MatcherList_Predicate) *xdsmatcherv3.Matcher_MatcherList_FieldMatcher {
-	predicate := all[0]
-	if len(all) > 1 {
+// fieldMatcher returns a matcher with an action for the requests that meet all of the given predicates. There must be
+// at least one predicate.
+func fieldMatcher(action *xdsmatcherv3.Matcher_OnMatch, predicates ...*xdsmatcherv3.Matcher_MatcherList_Predicate) *xdsmatcherv3.Matcher_MatcherList_FieldMatcher {
+	predicate := predicates[0]
+	if len(predicates) > 1 {
 		predicate = &xdsmatcherv3.Matcher_MatcherList_Predicate{MatchType: &xdsmatcherv3.Matcher_MatcherList_Predicate_AndMatcher{
-			AndMatcher: &xdsmatcherv3.Matcher_MatcherList_Predicate_PredicateList{Predicate: all},
+			AndMatcher: &xdsmatcherv3.Matcher_MatcherList_Predicate_PredicateList{Predicate: predicates},
 		}}
 	}
-	return &xdsmatcherv3.Matcher_MatcherList_FieldMatcher{Predicate: predicate, OnMatch: then}
+	return &xdsmatcherv3.Matcher_MatcherList_FieldMatcher{Predicate: predicate, OnMatch: action}
 }
 
-// rbacMetadata returns a predicate that compares the metadata of rbac filters. The parameter key names the value, as
-// the last rbac filter has written it, and the parameter match is the condition for the value.
+// rbacMetadata returns a predicate about the metadata that Envoy's rbac filters write for a request. The parameter
+// key is the name of a value in this metadata, and the parameter match is the condition that the value must meet. If
+// several rbac filters write the value, the last one counts.
 func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_MatcherList_Predicate {
 	input := &networkv3.DynamicMetadataInput{Filter: rbacNamespace, Path: []*networkv3.DynamicMetadataInput_PathSegment{
 		{Segment: &networkv3.DynamicMetadataInput_PathSegment_Key{Key: key}},
@@ -244,9 +245,10 @@ func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_Matche
 }
 
 // localResponse returns the answer to a denied request. It has no body, so that with a status such as 404 it does not
-// reveal that a filter denied the request. The parameter policy is the name of the ACL rule in the details for the
-// access log. The parameter blockedBy is the value of the header response.BlockedBy. localResponse sets the details
-// itself, because Envoy 1.40 reads freed memory if it has to preserve them.
+// reveal that a filter denied the request. The access log gets response code details with the name of the ACL rule
+// (the parameter policy). The field response.BlockedBy is the name of a response header, and the parameter blockedBy
+// is the value of this header. localResponse sets the details itself, because Envoy 1.40 reads freed memory if it has
+// to preserve them.
 func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.LocalResponsePolicy {
 	details := fmt.Sprintf("rbac_access_denied_matched_policy[%s]", strings.Join(strings.Fields(policy), "_"))
 	answer := &localv3.LocalResponsePolicy{
@@ -271,7 +273,7 @@ func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.
 	return answer
 }
 
-// checkACL rejects what Envoy would reject in acl.
+// checkACL rejects the values of extras.ACL that Envoy would reject.
 func checkACL(c *checker, extras *ir.Extras) {
 	if extras.ACL == nil {
 		return

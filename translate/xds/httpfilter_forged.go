@@ -27,8 +27,9 @@ func removeForged(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: mutations}
 }
 
-// checkIdentities rejects identity headers (ir.Identity) with an unsuitable name: one that a filter must not set, one
-// with an underscore, or one that requests of clients need, because gatefold removes identity headers from them.
+// checkIdentities rejects identity headers (ir.Identity) with an unsuitable name: the name of a header that a filter
+// must not set, or a name with an underscore. gatefold removes identity headers from the requests of clients, so
+// checkIdentities also rejects the name of a header that clients need to send.
 func checkIdentities(c *checker, extras *ir.Extras) {
 	read := map[string]bool{}
 	if extras.APIKeyAuth != nil {

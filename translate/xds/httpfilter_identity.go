@@ -55,7 +55,8 @@ func behindAuth(extras *ir.Extras) []innerFilter {
 	return appendMutation(nil, extAuthName+"/answer", changes)
 }
 
-// answeredHeaders returns the headers of HTTPAuth.ToBackend that the service also receives from the client.
+// answeredHeaders returns the names of the headers that the service writes for the backend (ir.HTTPAuth.ToBackend)
+// and also receives from the client.
 func answeredHeaders(auth *ir.AuthService) (names []string) {
 	for _, name := range auth.HTTP.ToBackend {
 		if auth.Receives(name) {

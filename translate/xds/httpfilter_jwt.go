@@ -21,7 +21,8 @@ func jwtFilter() httpFilter {
 	return httpFilter{name: JWTFilter, since: 1, resource: true, route: jwtAuth}
 }
 
-// jwtAuth returns the configuration of jwtFilter, or nil without jwtAuth.
+// jwtAuth returns the configuration of jwtFilter for a route or virtual host. It returns nil if no policy sets the
+// field jwtAuth.
 func jwtAuth(extras *ir.Extras) message {
 	if extras.JWTAuth == nil {
 		return nil
@@ -45,7 +46,8 @@ func jwtDiscovery() *hcmv3.HttpFilter_ConfigDiscovery {
 }
 
 // RequirementOf returns the Requirement for one GatewayExtension. The parameter from says which tokens the
-// GatewayExtension accepts. The routes whose policies refer to the GatewayExtension name the Requirement.
+// GatewayExtension accepts. If a policy refers to the GatewayExtension, the Envoy routes with that policy refer to
+// the Requirement by its name.
 func RequirementOf(from *ir.JWT) Requirement {
 	return Requirement{Part: Part{Requirement: from.Name}, Body: marshal(jwtMessage(from))}
 }
@@ -81,8 +83,8 @@ func CheckJWT(key manifest.Key, from *ir.JWT) []manifest.Problem {
 }
 
 // jwtMessage returns a JwtAuthentication message with the providers of a GatewayExtension, and one requirement with
-// the GatewayExtension's name. A token of any of the providers meets the requirement. With from.Missing, so does a
-// request without a token, and with from.Failed, so does every request.
+// the GatewayExtension's name. A request with a valid token of any of the providers meets the requirement. If
+// from.Missing is true, a request without a token meets it, too. If from.Failed is true, every request meets it.
 func jwtMessage(from *ir.JWT) *jwtv3.JwtAuthentication {
 	to := &jwtv3.JwtAuthentication{Providers: map[string]*jwtv3.JwtProvider{}, RequirementMap: map[string]*jwtv3.JwtRequirement{}}
 	var enough []*jwtv3.JwtRequirement

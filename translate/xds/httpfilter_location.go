@@ -12,9 +12,10 @@ import (
 
 const locationName = "envoy.filters.http.header_mutation/location"
 
-// locationFilter returns the filter that removes the port from the Location of a redirect. Envoy replaces the port of
-// the request's host only if the route sets a port. It then always writes the port that the route sets, even if that
-// is the default port of the scheme, which must not be written (Gateway API, HTTPRequestRedirectFilter.port).
+// locationFilter returns the filter that removes the port from the Location of a redirect. Without a port in the
+// route, Envoy keeps the port of the request's host. With a port in the route, Envoy always writes this port, even
+// if it is the default port of the scheme. But the default port must not be written (Gateway API,
+// HTTPRequestRedirectFilter.port).
 func locationFilter() httpFilter {
 	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}
 }

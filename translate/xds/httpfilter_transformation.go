@@ -37,8 +37,8 @@ func transformationOf(extras *ir.Extras) message {
 	return &headerv3.HeaderMutationPerRoute{Mutations: changes}
 }
 
-// mutations converts header changes, in order. The parameter response is true if they change a response. The bool
-// is true if a value needs the CEL formatter (see celFormatter).
+// mutations converts header changes, in order. The parameter response is true if they change a response. The
+// result cel is true if a value needs the CEL formatter (see celFormatter).
 func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.HeaderMutation, cel bool) {
 	for _, change := range changes {
 		if change.Kind == ir.RemoveHeader {
@@ -62,8 +62,8 @@ func mutations(changes []ir.HeaderChange, response bool) (list []*mutationv3.Hea
 	return list, cel
 }
 
-// celFormatter returns the CEL formatter. Its configuration enables the functions for texts that header values use.
-// If they are not enabled, Envoy accepts some of the values that use them, but does not write the header.
+// celFormatter returns the CEL formatter. Its configuration enables CEL's text functions, which header values use.
+// If the functions are not enabled, Envoy accepts some of these values, but does not write the header.
 func celFormatter() *corev3.TypedExtensionConfig {
 	return &corev3.TypedExtensionConfig{Name: "envoy.formatter.cel", TypedConfig: pack(&celv3.Cel{
 		CelConfig: &corev3.CelExpressionConfig{EnableStringFunctions: true, EnableStringConcat: true, EnableStringConversion: true},

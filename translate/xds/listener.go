@@ -58,9 +58,9 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf returns a listener with its name and addresses, but without filters. It does not set the option for
-// Port.Exclusive: the function Listener sets it, for TCP only. For UDP, the option would make several threads share
-// one socket, and Envoy could not assign datagrams to their sessions.
+// listenerOf returns a listener with its name and addresses, but without filters. It ignores Port.Exclusive. For
+// TCP, the function Listener sets enable_reuse_port=false if Port.Exclusive is true. For UDP, this option would make
+// several threads share one socket, and Envoy could not assign datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,

@@ -8,9 +8,9 @@ import (
 )
 
 // Prefix returns a text with which the path of every matching request begins. The path includes the query. For
-// example, Prefix returns "/foo" for the prefix /foo, which also accepts "/foo?x". For a regular expression without
-// such a beginning, or with one that Prefix cannot find, it returns match.Within, which may be "". Prefix must agree
-// with routeMatch.
+// example, a match with the path prefix /foo also accepts "/foo?x", so Prefix returns "/foo". For a regular
+// expression, Prefix may find no such text. It then returns match.Within, which may be "". Prefix must agree with
+// routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
@@ -49,9 +49,9 @@ func regexPrefix(pattern string) string {
 	return prefix
 }
 
-// leading returns a text (prefix) with which every match of a regular expression begins, or "" if it finds none. If
-// the result whole is true, every match consists of exactly this text. If another expression follows, the caller may
-// then append the beginning of that expression's matches.
+// leading returns a text (prefix) with which every match of a regular expression begins, or "" if it finds none. The
+// result whole is true if every match consists of exactly this text. If another expression follows, and whole is
+// true, the caller may append the prefix of that expression.
 func leading(re *syntax.Regexp) (prefix string, whole bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpBeginLine:

@@ -37,12 +37,13 @@ func (r Release) Before(other Release) bool {
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
 // feature is something that gatefold sends, but that some supported releases of Envoy do not support. An Envoy
-// without the feature's filter gets listeners without this filter (see ListenerFor). In an Envoy without the feature,
-// routes that use it answer 500 (see Lacks) or, for an optional feature, do not have it (see TableFor).
-// gatefold cannot know beforehand what an Envoy rejects for other reasons: a search finds it (see Probe).
+// without the feature's filter gets listeners without this filter (see ListenerFor). Routes that use the feature
+// answer 500 in an Envoy without it (see Lacks). If the feature is optional, such an Envoy gets the routes without
+// the feature instead (see TableFor). gatefold cannot know beforehand what an Envoy rejects for other reasons: a
+// search finds it (see Probe).
 type feature struct {
 	field ir.Field
-	// what is the name of the feature in messages.
+	// what has the feature's name for messages.
 	what string
 	// filter is the name of the HTTP filter that the feature needs. Filters whose names begin with this name and a
 	// slash belong to the feature, too.
@@ -98,9 +99,10 @@ func (f *feature) names(filter string) bool {
 type Lack struct {
 	Part
 	Fault
-	// Field is the field of TrafficPolicies that needs the feature. What is the feature's name in messages.
+	// Field is the field of TrafficPolicies that needs the feature.
 	Field ir.Field
-	What  string
+	// What has the feature's name for messages.
+	What string
 	// Since is the first release that has the feature.
 	Since Release
 }
@@ -265,9 +267,10 @@ func changesCase(config []byte) bool {
 	return bytes.Contains(mutations, []byte(lowerCase)) || bytes.Contains(mutations, []byte(upperCase))
 }
 
-// needed returns a feature that an encoded virtual host or route uses. It looks only for the features in a list (the
-// parameter of), and returns nil if none of them is used. A filter that is only turned off does not count. The
-// parameter configs is the number of the field that has the filter configurations.
+// needed returns a feature that an encoded virtual host or route (the parameter part) uses, or nil if it uses none.
+// The parameter of is the list of the features that needed looks for. The parameter configs is the number of the
+// protobuf field typed_per_filter_config in part. An entry of that field that only disables a filter uses no
+// feature.
 func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {

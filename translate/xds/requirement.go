@@ -21,10 +21,10 @@ const (
 	filterConfig protowire.Number = 2
 )
 
-// Requirement is a condition that a route can put on requests: a token of one of several providers.
-// Part.Requirement is the "namespace/name" of the GatewayExtension. Body is a piece of an encoded
-// JwtAuthentication message: the providers, and the requirement. The bodies of all Requirements, one after
-// another, are the whole message.
+// Requirement is a condition that a route can put on requests: the request must have a token of one of the providers
+// of a GatewayExtension. The field Requirement of its Part is the "namespace/name" of the GatewayExtension. The
+// field Body has a part of an encoded JwtAuthentication message: these providers and the condition. The bodies of
+// all Requirements, one after another, are the whole message.
 type Requirement = Piece
 
 // RequirementFilter returns the resource JWTFilter with all requirements, which must have different names. If

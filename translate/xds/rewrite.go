@@ -66,11 +66,11 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts moves the new Host of a rule to its backends, if at least one backend has a new Host. This is needed
-// because Envoy would use the Host of the route for every backend. A backend that has no new Host gets that of the
-// rule. If the rule has none either, and autoHostRewrite is on, the backend gets its DNS name (ir.Backend.DNSName).
-// If no backend has a new Host, or neither the rule nor autoHostRewrite sets one, pushHosts returns the action
-// unchanged.
+// pushHosts moves the new Host of a rule to the rule's backends, if at least one backend has a new Host of its own.
+// Otherwise Envoy would use the rule's Host for every backend. A backend without a new Host gets the rule's Host.
+// If the rule has no new Host, and autoHostRewrite is on, the backend gets its DNS name (ir.Backend.DNSName).
+// pushHosts returns the action unchanged if no backend has a new Host. It also does so if the rule has no new Host
+// and autoHostRewrite is off.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost
@@ -108,11 +108,12 @@ func fullPath(change *ir.PathChange) string {
 	return change.Value
 }
 
-// prefixRewrite returns how Envoy replaces a matched prefix by whole segments (Gateway API, HTTPPathModifier):
-//   - If Envoy's prefix_rewrite, which replaces plain text, is enough, it returns the new text and nil.
-//   - If a regular expression is needed, it returns "" and the expression with its replacement. That is so if the new
-//     prefix is "/" and the old one is not. It is also so if the match is not for the replaced prefix, for example a
-//     child's exact path below its parent's prefix.
+// prefixRewrite returns how Envoy replaces the prefix change.Prefix of the path by change.Value, in whole segments
+// (Gateway API, HTTPPathModifier). Usually Envoy's prefix_rewrite, which replaces plain text, is enough.
+// prefixRewrite then returns the new text and nil. In two cases a regular expression is needed. prefixRewrite then
+// returns "" and the expression with its replacement:
+//   - The new prefix is "/", and the old prefix is not.
+//   - The match is not a prefix match for change.Prefix, for example a child's exact path below its parent's prefix.
 func prefixRewrite(match *ir.Match, change *ir.PathChange) (string, *matcherv3.RegexMatchAndSubstitute) {
 	prefix, value := strings.TrimSuffix(change.Prefix, "/"), strings.TrimSuffix(change.Value, "/")
 	byPrefix := match.Path.Kind == ir.PathPrefix && strings.TrimSuffix(match.Path.Value, "/") == prefix

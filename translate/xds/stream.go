@@ -14,8 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// connectAttempts is how often Envoy tries, at most, to connect to an endpoint of a cluster for one client
-// connection. Trying again is safe, because nothing is sent before a connection exists.
+// connectAttempts limits the attempts of Envoy to connect to an endpoint of a cluster for one client connection.
+// Trying again is safe, because nothing is sent before a connection exists.
 const connectAttempts = 3
 
 // streamChains returns the filter chains of an ir.Stream. Each hostname has its own chains, so that an edit of one
@@ -68,8 +68,8 @@ func fromRanges(chain *listenerv3.FilterChain, ranges []string) *listenerv3.Filt
 }
 
 // admitted returns the address ranges of the clients that the parameter access allows, and of those that it denies.
-// If an address is in several ranges, the range with the longest prefix decides. The bool is false if all
-// clients are allowed. If the bool is true, every address is in at least one of the ranges.
+// If an address is in several ranges, the range with the longest prefix decides. The result limited is false if all
+// clients are allowed. If it is true, every address is in at least one of the ranges.
 func admitted(access *ir.Access) (allowed, denied []string, limited bool) {
 	everybody := []string{"0.0.0.0/0", "::/0"}
 	if access == nil {

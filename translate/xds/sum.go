@@ -24,8 +24,8 @@ type sums struct {
 	part *Sum // the part that is added; reused to avoid an allocation for each part
 }
 
-// newSums returns a new sums to which the Sum of each encoding in frames is already added. The parameter kind makes
-// the results for different types of content differ, even if the added Sums are equal.
+// newSums returns a sums value with a Sum of each encoding in frames. The parameter kind says what type of content
+// the frames are. It makes the results for different types differ, even if all encodings are equal.
 func newSums(kind string, frames ...[]byte) sums {
 	s := sums{sha256.New(), new(Sum)}
 	s.add(sumOf([]byte(kind)))

@@ -133,7 +133,8 @@ func (h hostParts) eachRoute(yield func(body []byte)) {
 	})
 }
 
-// leafPath returns the path of fields from a virtual host's matcher to the RouteList of each leaf.
+// leafPath returns protobuf field numbers. They lead from the matcher of a compiled virtual host to the RouteList
+// of each Leaf.
 func leafPath() []protowire.Number {
 	return []protowire.Number{matcherTree, treePrefixes, prefixEntries, entryValue, onMatchAction, extensionConfig, anyValue}
 }
@@ -185,14 +186,14 @@ func nameOf(route []byte) (name string) {
 	return name
 }
 
-// Without returns a copy of a RouteConfiguration in which the parts with a Fault answer 500, or are left out if
-// Fault.Match is true. A Fault applies only if its Sum is the hash of the part. The map found has the parts whose
-// Faults applied.
+// Without returns a copy of a RouteConfiguration after the Faults are applied. A part with a Fault answers 500, or
+// is left out if Fault.Match is true. A Fault applies only if its Sum is the hash of the part. The map found has
+// the parts whose Faults applied.
 //
-// If all routes of a Leaf are left out, the Leaf answers 404. This is right, because no other route would match
-// there. A Leaf has all routes that can match, except those that come after a route that covers the Leaf (see
-// Covers). A covering route matches by its path alone, and Envoy accepts every path that checkMatch accepts. So a
-// covering route is never left out.
+// If all routes of a Leaf are left out, Envoy answers 404 for the paths of the Leaf. This answer is right: a Leaf
+// has all routes that can match its paths, up to the first covering route (see Covers), so that no other route can
+// match. A covering route is never left out, because it matches by its path alone, and Envoy accepts every path
+// that checkMatch accepts.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host

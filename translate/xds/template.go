@@ -9,7 +9,7 @@ import (
 
 // format converts a template to a format string of Envoy. The parameter response is true if the template is for a
 // response: the template function "header" then reads a header of the response, and not of the request. A missing
-// header counts as the empty text. The bool is true if the format string needs the CEL formatter (see
+// header counts as the empty text. The result computed is true if the format string needs the CEL formatter (see
 // celFormatter).
 func format(template ir.Template, response bool) (text string, computed bool) {
 	var b strings.Builder
@@ -27,9 +27,9 @@ func format(template ir.Template, response bool) (text string, computed bool) {
 	return b.String(), computed
 }
 
-// readCommand returns the command (REQ or RESP) of Envoy's format strings for a template function that reads a
-// header. The parameter response is true if the template is for a response. readCommand returns "" for functions
-// that do not read headers.
+// readCommand translates the name of a template function that reads a header into a command of Envoy's format
+// strings: REQ for a header of the request, RESP for a header of the response. The parameter response is true if
+// the template is for a response. For other functions, readCommand returns "".
 func readCommand(function string, response bool) string {
 	switch {
 	case function == "request_header", function == "header" && !response:

@@ -70,8 +70,8 @@ func decodeRoutes(encoded [][]byte) (routes []*routev3.Route) {
 }
 
 // Compiled returns a copy of a RouteConfiguration in which each virtual host has a prefix tree of paths instead
-// of a list of routes. A virtual host without routes stays as it is. The tree has the given keys and the key "", but
-// no key for which listOf returns no route.
+// of a list of routes. A virtual host without routes stays as it is. The keys of the tree are the given keys and "".
+// A key for which listOf returns no route is left out.
 func Compiled(table *xds.Resource, keys ...string) *xds.Resource {
 	config := &routev3.RouteConfiguration{}
 	if err := proto.Unmarshal(table.Body, config); err != nil {
@@ -107,9 +107,10 @@ func typed(name string, message proto.Message) *cncfcorev3.TypedExtensionConfig 
 	return &cncfcorev3.TypedExtensionConfig{Name: name, TypedConfig: packed}
 }
 
-// listOf returns the routes for one key of a tree, in order. These are the routes that can match a path which begins
-// with the key, and with no longer one of the parameter keys. The list ends with the first route that matches every
-// path which begins with the key.
+// listOf returns the routes for one key of a prefix tree, in order. The parameter keys has all keys of the tree.
+// The tree uses the longest key with which a path begins. So a route is in the list if it can match a path for
+// which the parameter key is this longest key. The list ends with the first route that matches every path which
+// begins with key.
 func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3.Route) {
 	for _, r := range routes {
 		path := literal(r.Match)

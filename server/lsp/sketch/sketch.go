@@ -217,8 +217,8 @@ func (p *parser) properties() {
 	}
 }
 
-// skipDeeper skips the lines that continue a scalar. Such a line is indented, begins at the column in the parameter
-// least or further right, and has neither a dash nor a key.
+// skipDeeper skips the lines that continue a scalar. Such a line is indented by one column or more, and begins at
+// the column least or to the right of it. It begins neither with a dash nor with a key.
 func (p *parser) skipDeeper(least int) {
 	for p.next() && p.column() >= max(least, 1) && !p.dash() {
 		if _, found := p.keyEnd(); found {
@@ -302,8 +302,8 @@ func (p *parser) value(column, depth int) *Node {
 	return text
 }
 
-// blockScalar reads a block scalar (| or >). Its lines are indented to the column in the parameter least or further
-// right, by at least one space. Empty lines belong to the scalar, too.
+// blockScalar reads a block scalar (| or >). Its lines begin at the column least or to the right of it, and are
+// indented by at least one space. Empty lines belong to the scalar, too.
 func (p *parser) blockScalar(least int) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	n.End = p.lineEnd()

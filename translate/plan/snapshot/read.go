@@ -40,9 +40,10 @@ func Read(r io.Reader) (head Head, side plan.Side, err error) {
 	return s.head, s.side, nil
 }
 
-// Through returns side in the form that Read returns for a snapshot of it: secrets are replaced by sums with
-// head.Key. So the result can be compared with another snapshot that has the same key. side.Places, which a
-// snapshot does not contain, stays. It returns the error of Write or Read.
+// Through writes a snapshot of the parameter side to memory, and reads it again. In the result, as in every
+// snapshot, keyed sums (see Head.Key) stand in place of secrets. So the result can be compared with another snapshot
+// that has the same key. A snapshot does not contain Places, so Through copies side.Places to the result. It returns
+// the error of Write or Read.
 func Through(head Head, side plan.Side) (plan.Side, error) {
 	var text bytes.Buffer
 	if err := Write(&text, head, side); err != nil {
@@ -141,8 +142,8 @@ func (r *reader) host() *ir.HostView {
 	return &hosts[len(hosts)-1]
 }
 
-// endHost gives the last host the rules that were read after it. It does nothing if the last port has no host, or if
-// the host already has rules.
+// endHost is called when no more rules of the last host can follow. It stores the rules in r.rules as the rules of
+// that host. endHost does nothing if the last port has no host, or if the host already has rules.
 func (r *reader) endHost() {
 	if h := r.host(); h != nil && h.Rules == nil {
 		rules := r.rules

@@ -43,7 +43,8 @@ func (s seal) rule(rule *ir.Rule) *ir.Rule {
 	return &out
 }
 
-// extras returns a copy of extras in which sums replace credentials and the keys of JWT providers.
+// extras returns a copy of extras without secrets. A sum (see seal) replaces each list of credentials and the
+// keys of each JWT provider.
 func (s seal) extras(extras ir.Extras) *ir.Extras {
 	if extras.BasicAuth != nil {
 		sealed := *extras.BasicAuth
@@ -64,8 +65,9 @@ func (s seal) extras(extras ir.Extras) *ir.Extras {
 	return &extras
 }
 
-// credentials returns a list of the same length without secrets. The Name of its first element is the sum of
-// all names and secrets, and the other elements are empty. So two lists are equal only if all credentials are.
+// credentials returns a list that has the same length and no secrets. The Name of its first element is one
+// HMAC (see sum) over all names and secrets of the list. The other elements are empty. So two returned lists are
+// equal only if all their credentials were equal.
 func (s seal) credentials(list []ir.Credential) []ir.Credential {
 	if len(list) == 0 {
 		return list

@@ -36,7 +36,7 @@ type Head struct {
 	Key []byte
 	// Revision is the number of the revision that is served, as in /api/v1/revisions.
 	Revision uint64
-	// Surroundings are the other inputs of the translation, besides objects.
+	// Surroundings are the inputs of the translation that are not objects, such as the options.
 	Surroundings translate.Surroundings
 }
 
