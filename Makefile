@@ -79,9 +79,10 @@ suite: envoy
 # package examples, which reads documents; package envoy/bench, which measures processes.
 RACED = $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v -e /translate -e '/examples$$' -e '/envoy/bench$$')
 # These tests do one thing after the other, often a very large thing: commands, each a process, of which those of
-# TestScripts are most; files for a program that is built without the detector; cases, sent one by one; fields,
-# documents and plans, tried one by one; the memory, the tries and the sizes of pages that thousands of objects take.
-SEQUENTIAL = ^(TestScripts|TestGuides.*|TestHostileFiles.*|TestCasesOnARealEnvoy|TestNoFieldCarriesWhatEnvoyRejects|TestRulesWithoutCounting|TestJSONSchema.*|TestBombs|TestCheckedIsWhatWasRead|TestHostileTextsAreText|TestPlan.*|TestRandomTablesEndSound|TestACompiledTableIsServed.*|TestForgettingNamesIsLinear|TestNothingIsKeptOf.*|TestTriesAreBounded|TestPagesAreBounded|TestSelectionsAreBounded|TestAPageIsReadToABound)$$
+# TestScripts are most; changes of a folder, each followed before the next; files for a program that is built without
+# the detector; cases, sent one by one; fields, documents and plans, tried one by one; the memory, the tries and the
+# sizes of pages that thousands of objects take.
+SEQUENTIAL = ^(TestScripts|TestGuides.*|TestFaults.*|TestHostileFiles.*|TestCasesOnARealEnvoy|TestNoFieldCarriesWhatEnvoyRejects|TestRulesWithoutCounting|TestJSONSchema.*|TestBombs|TestCheckedIsWhatWasRead|TestHostileTextsAreText|TestPlan.*|TestRandomTablesEndSound|TestACompiledTableIsServed.*|TestForgettingNamesIsLinear|TestNothingIsKeptOf.*|TestTriesAreBounded|TestPagesAreBounded|TestSelectionsAreBounded|TestAPageIsReadToABound)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -parallel $(PARALLEL) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(RACED)

@@ -52,7 +52,7 @@ type Options struct {
 	// Quiet is the debounce after any other change. The default is 100 ms.
 	Quiet time.Duration
 	// MaxAdd is the longest debounce of additions and changes. For a file that is changed again and again, it is
-	// MaxRemove instead. The default is 1 s.
+	// MaxRemove instead. The default is 1 s, or Quiet if that is longer.
 	MaxAdd time.Duration
 	// MaxRemove is the longest debounce of removals. The default is 10 s.
 	MaxRemove time.Duration
@@ -101,7 +101,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.RenameQuiet = cmp.Or(o.RenameQuiet, 20*time.Millisecond)
 	o.Quiet = cmp.Or(o.Quiet, 100*time.Millisecond)
-	o.MaxAdd = cmp.Or(o.MaxAdd, time.Second)
+	o.MaxAdd = cmp.Or(o.MaxAdd, max(time.Second, o.Quiet))
 	o.MaxRemove = cmp.Or(o.MaxRemove, 10*time.Second)
 	o.MaxLock = cmp.Or(o.MaxLock, 30*time.Second)
 	o.MaxOpen = cmp.Or(o.MaxOpen, 30*time.Second)

@@ -27,7 +27,7 @@ type faulty struct {
 func startFaulty(t *testing.T, watch string) *faulty {
 	t.Helper()
 	f := &faulty{served: newServed(t, "steady", "edited", "moved")}
-	f.change = func(o *serveOptions) { o.watch, o.quiet = watch, time.Second }
+	f.change = func(o *serveOptions) { o.watch, o.quiet = watch, 2*time.Second }
 	f.write("pair.yaml", f.pair("a"))
 	host, _, _ := net.SplitHostPort(f.address)
 	f.serve(host)
@@ -178,7 +178,7 @@ func (f *faulty) directories() {
 // movedObjects moves a route from file to file and from directory to directory.
 func (f *faulty) movedObjects() {
 	f.must(os.Mkdir(f.in("below"), 0o755))
-	for range 5 {
+	for range 2 {
 		f.must(os.Rename(f.in("moved.yaml"), f.in("renamed.yaml")))
 		f.edit()
 		f.must(os.Rename(f.in("renamed.yaml"), f.in("below", "moved.yaml")))
