@@ -31,8 +31,9 @@ func unrenderedBy(file string) watcher.SkipReason {
 // their files. Objects that were read from these files earlier stay served. Each folder has one problem, at its
 // marker file.
 type unrendered struct {
-	last    watcher.Files
-	markers map[string]string // marker files by their directory, "" or ending in "/"
+	last watcher.Files
+	// markers has the sorted marker files of each directory that has one. A directory is "" or ends in "/".
+	markers map[string][]string
 }
 
 // strip returns the parameter tree without the files of folders that Kustomize or Helm renders: it moves these files
@@ -43,8 +44,8 @@ func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) wat
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
 	for _, file := range gone {
-		if dir, _ := path.Split(file); u.markers[dir] == file {
-			delete(u.markers, dir)
+		if unrenderedBy(file) != "" {
+			u.unmark(file)
 		}
 	}
 	for _, f := range changed {
@@ -61,10 +62,24 @@ func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) wat
 // mark adds a marker file (see unrenderedBy) to u.markers, under its directory.
 func (u *unrendered) mark(file string) {
 	if u.markers == nil {
-		u.markers = map[string]string{}
+		u.markers = map[string][]string{}
 	}
 	dir, _ := path.Split(file)
-	u.markers[dir] = file
+	if at, known := slices.BinarySearch(u.markers[dir], file); !known {
+		u.markers[dir] = slices.Insert(u.markers[dir], at, file)
+	}
+}
+
+// unmark removes a marker file from u.markers, if it is there.
+func (u *unrendered) unmark(file string) {
+	dir, _ := path.Split(file)
+	at, known := slices.BinarySearch(u.markers[dir], file)
+	if !known {
+		return
+	}
+	if u.markers[dir] = slices.Delete(u.markers[dir], at, at+1); len(u.markers[dir]) == 0 {
+		delete(u.markers, dir)
+	}
 }
 
 // skip removes from the tree each file that is in the directory of a marker file or below it, and adds it to
@@ -93,17 +108,17 @@ func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 }
 
 // above returns the marker file in the file's directory or in a directory above it. If there are several, it returns
-// the topmost. If there is none, it returns "".
+// the topmost, and of several in one directory the first by name. If there is none, it returns "".
 func (u *unrendered) above(file string) string {
-	if marker := u.markers[""]; marker != "" {
-		return marker
+	if markers := u.markers[""]; len(markers) > 0 {
+		return markers[0]
 	}
 	for at, c := range file {
 		if c != '/' {
 			continue
 		}
-		if marker := u.markers[file[:at+1]]; marker != "" {
-			return marker
+		if markers := u.markers[file[:at+1]]; len(markers) > 0 {
+			return markers[0]
 		}
 	}
 	return ""

@@ -55,6 +55,22 @@ func TestAKustomizationTakesNothingDown(t *testing.T) {
 	}
 }
 
+// A folder with two marker files is rendered until both are gone.
+func TestAFolderOfTwoToolsIsRenderedUntilBothAreGone(t *testing.T) {
+	s := newStore(t, Options{})
+	files := map[string]string{"a/r.yaml": route("r", "/r"), "a/kustomization.yaml": "resources: []\n", "a/Chart.yaml": "name: a\n"}
+	for _, gone := range []string{"", "a/kustomization.yaml"} {
+		delete(files, gone)
+		if change := s.Apply(treeOf(files)); len(change.Set) != 0 || len(change.Problems) != 1 {
+			t.Errorf("without %q: %d objects, %v", gone, len(change.Set), change.Problems)
+		}
+	}
+	delete(files, "a/Chart.yaml")
+	if change := s.Apply(treeOf(files)); len(change.Set) != 1 || len(change.Problems) != 0 {
+		t.Errorf("without both: %d objects, %v", len(change.Set), change.Problems)
+	}
+}
+
 // Under path policies, a kustomization of one team keeps no files of others from being loaded.
 func TestAKustomizationCountsInClusterPathsOnly(t *testing.T) {
 	globs, err := tenancy.Parse("platform/**")

@@ -77,13 +77,16 @@ func (t *token) readClaims() (why string) {
 		}
 	}
 	t.issuer, _ = t.payload["iss"].(string)
-	for name, to := range map[string]*float64{"iat": new(float64), "nbf": &t.nbf, "exp": &t.exp} {
-		value, given := t.payload[name]
+	for _, time := range []struct {
+		name string
+		to   *float64
+	}{{"iat", new(float64)}, {"nbf", &t.nbf}, {"exp", &t.exp}} {
+		value, given := t.payload[time.name]
 		number, isNumber := value.(float64)
 		if given && (!isNumber || number < 0) {
-			return name + " of the token is no positive number"
+			return time.name + " of the token is not a number of seconds, or is negative"
 		}
-		*to = math.Trunc(number)
+		*time.to = math.Trunc(number)
 	}
 	switch aud := t.payload["aud"].(type) {
 	case nil:

@@ -71,10 +71,10 @@ func CheckPool(pool netip.Prefix) error {
 // removed. If two names lead to the same address, the first Gateway gets this address, and the other Gateway gets
 // the next free address.
 //
-// Under path policies, the address of a Gateway outside cluster paths stays free for other Gateways. Two such
-// Gateways may have the same address, because no two namespaces have the same port.
+// Under path policies, the address of a Gateway outside cluster paths stays free for Gateways of other namespaces.
+// They may have the same address, because no two namespaces have the same port.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
-	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}}
+	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}, outside: map[outsideAddress]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
 		l.first = 0
 	}
@@ -86,7 +86,7 @@ func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[
 	out := map[manifest.Key][]string{}
 	for w := range requests {
 		for i := range w.Open {
-			if ip, ok := l.next(fmt.Sprintf("%s/%s#%d", w.Origin.Key.Namespace, w.Origin.Key.Name, i)); ok {
+			if ip, ok := l.next(fmt.Sprintf("%s/%s#%d", w.Origin.Key.Namespace, w.Origin.Key.Name, i), w); ok {
 				l.reserve(ip, w)
 				out[w.Origin.Key] = append(out[w.Origin.Key], ip.String())
 			}
@@ -115,24 +115,35 @@ type assignment struct {
 	pool        netip.Prefix
 	first, size uint64
 	taken       map[netip.Addr]bool
+	outside     map[outsideAddress]bool // taken for Gateways outside cluster paths of the same namespace
+}
+
+// outsideAddress is the address of a Gateway outside cluster paths.
+type outsideAddress struct {
+	namespace string
+	ip        netip.Addr
 }
 
 // reserve makes an address unavailable to later requests. The parameter w is the request of the Gateway that uses
-// the address. If that Gateway is outside cluster paths (Origin.Outside), the address stays available.
+// the address. If that Gateway is outside cluster paths (Origin.Outside), the address stays available to Gateways
+// of other namespaces, and to Gateways in cluster paths.
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
-	if !w.Origin.Outside {
-		l.taken[ip] = true
+	if w.Origin.Outside {
+		l.outside[outsideAddress{w.Origin.Key.Namespace, ip}] = true
+		return
 	}
+	l.taken[ip] = true
 }
 
-// next returns a free address. The search begins at an address that is computed from name, so that the same
-// name usually leads to the same address. The bool is false if no address is free.
-func (l *assignment) next(name string) (netip.Addr, bool) {
+// next returns an address that is free for the Gateway of the request w. The search begins at an address that is
+// computed from name, so that the same name usually leads to the same address. The bool is false if no address is
+// free.
+func (l *assignment) next(name string, w *AddressRequest) (netip.Addr, bool) {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail
 	for step := range l.size {
 		ip := l.address((sum.Sum64()%l.size + step) % l.size)
-		if !l.taken[ip] {
+		if !l.taken[ip] && (!w.Origin.Outside || !l.outside[outsideAddress{w.Origin.Key.Namespace, ip}]) {
 			return ip, true
 		}
 	}

@@ -66,6 +66,7 @@ func TestLeaseOfTeams(t *testing.T) {
 	requests := []*AddressRequest{platform, other}
 	for i := range 20 {
 		greedy := request(fmt.Sprint("a", i), 1)
+		greedy.Origin.Key.Namespace = "greedy"
 		greedy.Origin.Outside, greedy.Static = true, []netip.Addr{netip.MustParseAddr(fmt.Sprint("127.0.1.", i%8))}
 		requests = append(requests, greedy)
 	}
@@ -74,6 +75,25 @@ func TestLeaseOfTeams(t *testing.T) {
 		if !slices.Equal(before[w.Origin.Key], after[w.Origin.Key]) || len(after[w.Origin.Key]) != 1 {
 			t.Errorf("%s had %s, and has %s", w.Origin.Key, before[w.Origin.Key], after[w.Origin.Key])
 		}
+	}
+}
+
+// TestLeaseOfOneTeam has a team ask for as many addresses as there are: its Gateways share none.
+func TestLeaseOfOneTeam(t *testing.T) {
+	var requests []*AddressRequest
+	for i := range 3 {
+		w := request(fmt.Sprint("g", i), 2)
+		w.Origin.Outside = true
+		requests = append(requests, w)
+	}
+	seen := map[string]bool{}
+	for _, addresses := range assign("127.0.1.0/29", requests...) {
+		for _, address := range addresses {
+			seen[address] = true
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d addresses for 3 Gateways that want 2 each", len(seen))
 	}
 }
 

@@ -266,21 +266,24 @@ func (l lists) requests(path string, p pair) (out []request, why string) {
 		return nil, ""
 	}
 	out = []request{{path: path, headers: http.Header{}}}
+	most := 0 // the largest number of requests on the way
 	for _, m := range matches {
 		for _, want := range m.Headers {
 			values, free := l.values(want, func(m *ir.Match) []ir.ValueMatch { return m.Headers }, valueCharacters)
 			if out = l.withHeader(out, want, values); !free {
 				why = "not all values of header " + want.Name + " were tried"
 			}
+			most = max(most, len(out))
 		}
 		for _, want := range m.Query {
 			values, free := l.values(want, func(m *ir.Match) []ir.ValueMatch { return m.Query }, queryCharacters)
 			if out = l.withParameter(out, want, values); !free {
 				why = "not all values of query parameter " + want.Name + " were tried"
 			}
+			most = max(most, len(out))
 		}
 	}
-	if len(out) == maxChoices*maxChoices && why == "" {
+	if most == maxChoices*maxChoices && why == "" { // some may have been left out
 		why = tooMany
 	}
 	var all []request

@@ -114,7 +114,7 @@ func (c *policyCounts) count(one PolicyChange, rule *ir.Rule) {
 // parameter rule is any text that identifies the rule in the route: the same rule is counted only once for a
 // change.
 func (c *policyCounts) countRule(one PolicyChange, route manifest.Key, rule string) {
-	key := fmt.Sprint(one.Kind, one.Field, one.Before, one.After, one.Policies)
+	key := fmt.Sprintf("%q %q %q %q %q", one.Kind, one.Field, one.Before, one.After, one.Policies)
 	known := c.changes[key]
 	if known == nil {
 		known = &one

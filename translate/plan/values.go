@@ -81,7 +81,8 @@ func (l lists) values(want ir.ValueMatch, matches func(*ir.Match) []ir.ValueMatc
 	slices.Sort(others)
 	others = slices.Compact(others)
 	if len(others) > maxOthers {
-		return l.sampler.samplesOf(want.Value, others[:maxOthers], characters).values, false
+		values = l.sampler.samplesOf(want.Value, others[:maxOthers], characters).values
+		return values[:min(len(values), maxChoices)], false
 	}
 	all := l.sampler.samplesOf(want.Value, others, characters)
 	values = all.values[:min(len(all.values), maxChoices)]
