@@ -27,7 +27,7 @@ type announcements struct {
 	folder admin.Folder // nil if no folder is configured
 
 	infra   map[string]*ir.Infra           // where each Gateway listens, by Gateway
-	serving map[string]string              // the result of listens that was logged last, by Gateway
+	serving map[string]string              // the addresses that were logged last (see the method listens), by Gateway
 	unbound map[string]map[string]struct{} // the Envoy listeners that were logged as not bound, by Gateway
 	queue   chan unboundListener           // read by tellBinds
 }
@@ -136,9 +136,9 @@ func (a *announcements) enqueue(u unboundListener) {
 	}
 }
 
-// tellBinds logs the queued listeners, whose address cannot be bound, until ctx ends. A log line has the file,
-// line and column of the listener's port, if these are known. tellBinds runs in its own goroutine, because to
-// find a line can take as long as a load of the folder.
+// tellBinds logs each listener in a.queue: a listener whose address cannot be bound. It returns when ctx is done. A
+// log line has the file, line and column of the listener's port, if these are known. tellBinds runs in its own
+// goroutine, because finding a line can take as long as loading the folder.
 func (a *announcements) tellBinds(ctx context.Context) {
 	for {
 		select {

@@ -85,8 +85,9 @@ func (c *scope) holdsBack(typ, name string) bool {
 	return c.stage.promoted == nil || !sameForm(c.Entry(typ, name), c.promotedForm(typ, name))
 }
 
-// promotedForm returns the resource in the promoted target, which has what the Envoys of the fleet that are not
-// canaries should have. It returns nil if that target does not have the resource, or if no target is promoted.
+// promotedForm returns a resource (by type and name) in the form in which the promoted target has it. The Envoys that
+// are not canaries get this form. The result is nil if the promoted target lacks the resource, or if the scope has no
+// promoted target.
 func (c *scope) promotedForm(typ, name string) *delta.Entry {
 	if c.stage.promoted == nil {
 		return nil

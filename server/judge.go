@@ -6,10 +6,11 @@ import (
 	envoyhost "github.com/gatefold/gatefold/server/host"
 )
 
-// update is called after the state of a stream may have changed. It stores the new state in st.state, and counts
-// what the Envoy rejects. If the stream has just become idle (nothing to send, no answer awaited), or the number
-// of rejections changed, it adds the stream's scope to v.touched. Finally, update judges the Gateways whose counts
-// changed (judgeTouched).
+// update is called after the state of a stream may have changed. It stores the new state in st.state, and updates
+// the counts of what the Envoy rejects (scope.tally). If the stream has just become idle (nothing to send, no answer
+// awaited), or the number of rejections changed, update adds st.scope to v.touched. This scope is the group of Envoys
+// that the stream belongs to: those of one Gateway, or those that serve all Gateways. Finally, update judges the
+// Gateways in v.touched (judgeTouched).
 func (v *verdicts) update(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -25,12 +26,14 @@ func (v *verdicts) update(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched decides again whether the Gateways in v.touched are programmed, because their counts changed. Then
-// it empties v.touched.
+// judgeTouched decides again whether the Gateways in v.touched are programmed, because the counts of rejections and
+// answers (scope.tally) changed. Then it empties v.touched.
 //
-// If the counts of the Envoys that serve all Gateways changed, these Envoys may have kept other Gateways waiting.
-// As long as one of these Envoys is busy, judgeTouched only marks the messages of the Gateways in v.open as
-// outdated. Otherwise it judges all Gateways in v.open and v.suspended.
+// v.touched may also have v.union, the scope of the Envoys that serve all Gateways. No Gateway becomes programmed
+// while one of these Envoys is busy, which means that it has not answered yet. So there are two cases:
+//   - If one of these Envoys is still busy, judgeTouched marks the messages of all Gateways that are not programmed
+//     (v.open) as outdated.
+//   - Otherwise it judges the Gateways that may have waited for these Envoys: all in v.open and v.suspended.
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)

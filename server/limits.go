@@ -20,10 +20,10 @@ const (
 	// are always allowed, so that one client cannot block the others.
 	maxAllStrangers, fewStrangers = 400_000, 1000
 	// requestRate is how many requests a stream may send per second, on average. A stream may be ahead of this rate
-	// by requestBurst requests, and by two more for each resource of its Gateway. Every requestNames names in a
-	// request count as one more request. If the request answers a response, only its names count. An Envoy that
-	// connects sends one request for each type, route table and secret of its Gateway, and later one for each new
-	// route table or secret.
+	// by requestBurst requests, and by two more for each resource of its Gateway. The resource names in a request
+	// count in addition to the request: requestNames of them count as one request. If a request answers a response,
+	// only its names count. An Envoy that connects sends one request for each type, route table and secret of its
+	// Gateway, and later one for each new route table or secret.
 	requestRate, requestBurst, requestNames = 200, 10_000, 100
 	// maxStreams bounds the streams of one client: of one identity or, without a certificate, of one host. An
 	// Envoy needs one stream. But a fleet of a thousand Envoys can share one identity, or the address of one NAT.

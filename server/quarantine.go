@@ -52,8 +52,8 @@ type suspicion struct {
 	taken      bool                // another Envoy accepted the part, so the Envoys in rejectedBy are at fault
 	told       bool                // the method review decided that the part is in quarantine
 	published  translate.Rejection // the reason that translate got last
-	// othersServe is true if the Envoys in rejectedBy are only too old for the part (known), and a connected Envoy
-	// that is new enough requests a route table with the part.
+	// othersServe is true if every Envoy in rejectedBy is only too old for the part (see the method known), and a
+	// connected Envoy that is new enough requests a route table with the part.
 	othersServe bool
 	// tooOld is the last result of versions; "" after rejectedBy changed.
 	tooOld string

@@ -45,9 +45,9 @@ func (q *quarantine) run(ctx context.Context) {
 // reviewed is how many parts the method review handles before it releases the lock, so that others can lock.
 const reviewed = 200
 
-// review returns the parts that are in quarantine now, each with the reason. The result set is nil if nothing changed
-// since the last review. A change of a reason counts only if the old or the new reason is that Envoys are too old for
-// the part. The result again is how long the caller waits until the next review.
+// review decides which parts are in quarantine now. The first result has these parts, each with the reason. It is nil
+// if nothing changed since the last review. A change of a reason counts only if the old or the new reason is that
+// Envoys are too old for the part. The second result is how long the caller waits until the next review.
 func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time.Duration) {
 	var keys []translate.RejectedPart
 	changed, again := false, time.Hour
@@ -88,17 +88,20 @@ func (q *quarantine) review(now time.Time) (set translate.Quarantine, again time
 	return set, again
 }
 
-// quarantines decides whether a part of a route table or filter is in quarantine (the result tell). The first of
-// these rules that applies decides:
+// quarantines decides whether a part of a route table or filter is in quarantine. The suspicion describes the part,
+// and its field rejectedBy has the Envoys that rejected the part or are too old for it. The first of these rules that
+// applies decides:
 //   - If rejectedBy is empty, the part is not in quarantine.
-//   - If every Envoy in rejectedBy is too old for the part (known), the part is in quarantine at once.
-//   - If an Envoy accepted the part, it is not in quarantine.
+//   - If every Envoy in rejectedBy is too old for the part, the part is in quarantine at once.
+//   - If an Envoy accepted the part, the part is not in quarantine.
 //   - If the part is in quarantine already, it stays there.
-//   - If only canaries were sent the part (staged), it is not in quarantine.
-//   - The part is in quarantine if every connected Envoy that requests its table is in rejectedBy, or if the first
-//     rejection is at least q.wait ago. Until then, it is not.
+//   - If the part was sent only to canaries (see staged), it is not in quarantine.
+//   - If every connected Envoy that requests the table of the part is in rejectedBy, the part is in quarantine.
+//   - If the first rejection is at least q.wait ago, the part is in quarantine.
+//   - In all other cases, the part is not in quarantine.
 //
-// The result wait is the time until the decision may change. The map asking caches the streams by table.
+// The first result is true if the part is in quarantine. The second result is the time until this may change. The
+// parameter asking caches, for each table, the streams that request the table.
 func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now time.Time) (tell bool, wait time.Duration) {
 	if len(of.rejectedBy) == 0 || of.taken && !of.known() || !of.told && of.staged() {
 		return false, time.Hour
@@ -132,9 +135,10 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// staged reports whether all Envoys in rejectedBy are canaries that rejected the part, and only canaries are sent
-// the newest form of the part's table. Then the part is not put in quarantine: instead, the revision is frozen,
-// which means that it does not go to the other Envoys.
+// staged reports whether a rejected part was sent only to canaries. It returns true if each Envoy in rejectedBy is a
+// canary, is new enough for the part, and belongs to a fleet whose other Envoys do not get the newest form of the
+// table yet (scope.holdsBack). Such a part is not put in quarantine. Instead, the revision is frozen, which means
+// that the revision does not go to the other Envoys.
 func (of *suspicion) staged() bool {
 	for part, st := range of.rejectedBy {
 		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
@@ -158,8 +162,9 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count stores in each stream of rejectedBy whether the part counts as quarantined (of.told). It adds these streams
-// to the parameter streams. The caller must then call verdicts.update for each of them.
+// count changes how the part counts for each stream in rejectedBy. If the part is in quarantine (of.told), it does
+// not count as a rejection by the stream's Envoy; otherwise it does. count also adds these streams to the set in the
+// parameter streams. The caller must then call verdicts.update for each stream in the set.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

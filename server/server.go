@@ -63,7 +63,7 @@ type Server struct {
 	stopping  chan struct{}
 	transport *connect.Transport
 	intake    *connect.Intake
-	loaded    *loaded // has its own lock, which is locked after lock
+	loaded    *loaded // has a lock of its own; to hold both locks, lock the server's lock first
 
 	// Guarded by lock:
 	published bool // true after the first Publish

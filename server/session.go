@@ -193,9 +193,9 @@ func (s session) forgiveOne() {
 	s.quarantine.take(st)
 }
 
-// prepare makes the next form of each route table that cannot be sent yet (delta.Plan.Prepare): for example, a
-// form without the routes that this Envoy rejects. Most of the work is done without the lock. If prepare finds
-// parts that the Envoy rejects or is too old for, it logs them.
+// prepare makes the waiting route tables ready to be sent (delta.Plan.Prepare): it decides which parts of each table
+// are left out for this Envoy, for example the routes that this Envoy rejects. Most of the work is done without the
+// lock. If prepare finds parts that the Envoy rejects or is too old for, it logs them.
 func (s session) prepare() {
 	var refused []*delta.RejectedPart
 	for step := range s.stream.Prepare(s.quarantine.hints) {

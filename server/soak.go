@@ -16,8 +16,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// batch is a set of changed resources that are promoted together: they go to the Envoys that are not canaries at
-// the same time. For each resource it has the new entry, or nil if the resource is removed.
+// batch is a set of changed resources that are promoted together. To promote resources means to send them to all
+// Envoys that are not canaries. The map entries has the new entry of each resource, or nil if the resource is
+// removed.
 type batch struct {
 	entries  map[batchKey]*delta.Entry
 	revision uint64 // the revision that the batch completes
@@ -26,8 +27,9 @@ type batch struct {
 // batchKey identifies a resource of a Gateway by its type and name.
 type batchKey struct{ gateway, typ, name string }
 
-// soak is a batch of changes that canaries accepted and serve for Staging.Wait, before the changes go to the
-// other Envoys. It counts how many requests that canaries send to clusters fail during this time.
+// soak is a batch of changes that canaries accepted. Only canaries serve the changes for Staging.Wait; then the
+// changes go to the other Envoys. During this time, soak counts the requests that canaries send to clusters, and the
+// failed ones among them.
 type soak struct {
 	batch
 	since time.Time
@@ -40,8 +42,8 @@ type soak struct {
 // newBatch returns an empty batch.
 func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
-// minRequests is how many requests to a cluster must be counted before their share of failures can freeze a
-// revision early. When Staging.Wait is over, fewer requests are enough.
+// minRequests is how many requests to a cluster must be counted before a high share of failed requests can freeze the
+// revision (stop its promotion). This minimum applies only until Staging.Wait is over. Then any number is enough.
 const minRequests = 20
 
 // watched has the clusters whose requests are counted while canaries serve a revision that is not promoted yet.

@@ -97,10 +97,10 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put records a change of one resource that canaries get. It adds the update to s.pending, if the resource really
-// differs from its state before. This state is the update in s.soaking or, if s.soaking has none for the resource,
-// the resource in the promoted target. If nothing differs, put removes the resource from s.pending. If s.promoted is
-// nil, put does nothing.
+// put records that canaries get an update of one resource. It compares the update with the same resource in
+// s.soaking or, if s.soaking does not have the resource, in the promoted target. If both versions are equal, put
+// removes the resource from s.pending. Otherwise, put adds the update to s.pending. If s.promoted is nil, put does
+// nothing.
 func (s *stage) put(u delta.Update) {
 	if s.promoted == nil {
 		return

@@ -59,8 +59,8 @@ func (s *staging) poke() {
 	}
 }
 
-// abandon ends the staged delivery to a fleet that has had no canary for Staging.Absence. All Envoys get what
-// was not promoted yet, and later revisions at once.
+// abandon ends the staged delivery to a fleet that has had no canary for Staging.Absence. It promotes the changes
+// that were not promoted yet. Later revisions go to all Envoys of the fleet at once, until a canary connects.
 func (s *staging) abandon(c *scope) {
 	s.log.Warn().Str("fleet", c.fleet()).Stringer("absence", s.options.Absence).
 		Msg("no Envoy of stage canary is connected: revisions go to all Envoys of the fleet at once until one connects")
@@ -162,9 +162,9 @@ type reporter struct{ node, cluster string }
 // reporterOf returns the reporter of a stream.
 func reporterOf(st *stream) reporter { return reporter{st.node, st.cluster} }
 
-// count adds the load reports of a canary to the counts of the revision that canaries accepted and serve before
-// it is promoted. If there is no such revision, nothing is counted. A report is left out if its interval began
-// before the canaries accepted the revision.
+// count adds the load reports of a canary to the request counts of the soaking revision. The canaries accepted this
+// revision, and only canaries serve it until it is promoted. If no revision is soaking, nothing is counted. A report
+// is left out if its interval began before the canaries accepted the revision.
 func (s *staging) count(from *stream, reports []*endpointv3.ClusterStats, now time.Time) {
 	if !from.canary {
 		return // it was not asked for reports

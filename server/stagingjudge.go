@@ -84,7 +84,8 @@ func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading
 // judge decides whether the revision of one fleet is promoted, frozen, or still waits for canaries, and stores the
 // decision. In these two cases, the caller must call judge again at once:
 //   - unread is not empty: judge cannot decide yet, and the caller first does the work in unread.
-//   - promoted is true: changes were promoted, or canaries accepted changes, which now wait for their promotion.
+//   - promoted is true: judge promoted changes. Or the canaries accepted the pending changes, and judge began the
+//     time that these changes wait before they are promoted (startSoak).
 //
 // In all other cases, the result again is the longest time until the next call.
 func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {

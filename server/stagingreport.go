@@ -8,8 +8,9 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// awaitReport asks the method run for a new judgement of the fleets, and waits until run has called report for it.
-// So everything that happened before the call of awaitReport is reported. It also returns when ctx ends.
+// awaitReport asks the method run to judge the answers of the canaries in all fleets, and then to call the method
+// report. awaitReport waits until run has done both. So everything that happened before the call of awaitReport is
+// then reported. If ctx ends, awaitReport returns without waiting any longer.
 func (s *staging) awaitReport(ctx context.Context) {
 	done := make(chan struct{})
 	select {

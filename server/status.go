@@ -129,9 +129,10 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns a text for each listener whose address cannot be bound. The keys of the parameter listeners are
-// these listeners. The text of a listener has the errors in u. If u has no errors for it, the text is its earlier
-// text, from the parameter earlier. If there are no such listeners, words returns nil.
+// words returns a text for each key of the map listeners. The keys are the names of the listeners whose address
+// cannot be bound. The text of a listener has its errors in u. If u has no errors for the listener, its text is
+// copied from the map earlier, which has the texts of the earlier verdict. If the map listeners is empty, words
+// returns nil.
 func (u unbound) words(listeners map[string]int, earlier map[string]string) map[string]string {
 	var out map[string]string
 	for name := range listeners {
@@ -189,8 +190,8 @@ func (v *verdicts) standing(c *scope) standing {
 	return standing{status: metav1.ConditionTrue, reason: string(gwv1.GatewayReasonProgrammed), unbound: t.unbound}
 }
 
-// of reports whether the verdict v has the status, the reason and the unbound listeners of the standing now. It
-// ignores messages.
+// of reports whether the verdict v has the same status, the same reason and the same unbound listeners as this
+// standing. It ignores messages.
 func (now standing) of(v board.Verdict) bool {
 	same := now.status == v.Status && now.reason == v.Reason && len(now.unbound) == len(v.Unbound)
 	for listener := range now.unbound {

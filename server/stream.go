@@ -109,13 +109,15 @@ type scope struct {
 	*delta.Target
 	// name is "namespace/name" of the Gateway, and "" for the union of all Gateways.
 	name    string
-	changed map[string][]string // the names, by type, of the resources that put changed since the last markChanges
+	changed map[string][]string // names of the resources that changed since the last call of markChanges, by type
 	fresh   bool                // since the last markChanges, the target got its first resource
 	streams map[*stream]struct{}
 	tally   tally
 	// canaries are the streams of Envoys of stage canary, which get each revision before the others.
 	canaries map[*stream]struct{}
-	stage    *stage // the state of a fleet with canaries; nil if the fleet has none, and waits for none
+	// stage says which changes only the canaries have. It is nil if the scope has no canaries, and does not wait for
+	// canaries to connect.
+	stage *stage
 }
 
 // newScope returns a scope without resources and streams.

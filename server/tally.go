@@ -55,8 +55,9 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 	}
 }
 
-// object updates the counts of what the Envoy of the stream rejects (see objection). It does nothing if neither
-// the rejections nor the resources changed since the last call.
+// object stores in the stream what the stream's Envoy objects to: the resources that the Envoy rejects (see
+// objection). It also updates the tallies of their Gateways. It does nothing if neither the rejections nor the
+// resources changed since the last call.
 func (v *verdicts) object(st *stream) {
 	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return
@@ -87,7 +88,8 @@ func (v *verdicts) setRefuses(st *stream, now map[*scope]objection) {
 	st.refuses = now
 }
 
-// objections returns what the stream rejects, by the scope of the Gateway.
+// objections returns, for each Gateway, what the stream's Envoy rejects among the resources of this Gateway. The key
+// of the map is the Gateway's scope. A Gateway without rejected resources has no key.
 func (v *verdicts) objections(st *stream) map[*scope]objection {
 	out := map[*scope]objection{}
 	against := func(typ, name string, unbound bool) {

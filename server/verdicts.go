@@ -22,10 +22,11 @@ type verdicts struct {
 	openOutdated   bool
 	// suspended has the Gateways that stay programmed while Envoys have not yet answered an edit.
 	suspended map[string]struct{}
-	// touched has the scopes whose tallies changed since their Gateways were judged (see judgeTouched). It may also
-	// have the union, the scope of the Envoys that serve all Gateways. looks counts the streams that the method
-	// verdict read, for tests.
-	touched   map[*scope]struct{}
+	// touched has scopes whose Envoys changed, for example because an Envoy rejected a resource. For each of these
+	// scopes, judgeTouched decides again whether its Gateway is programmed. touched may also have v.union, the scope
+	// of the Envoys that serve all Gateways.
+	touched map[*scope]struct{}
+	// looks is for tests. It counts the streams that the method verdict read.
 	looks     int
 	announced *announcements
 	// canaries is called after each answer of a canary.
@@ -101,9 +102,10 @@ func (v *verdicts) absent(gateway string) string {
 	return state.Message
 }
 
-// restate is called after the Envoys of the scope c changed in a way that messages report. It records that the
-// message of the Gateway of c must be made again before it is shown. If c is the scope of all Gateways, restate does
-// this for the messages of all Gateways.
+// restate records that the message of the verdict on a Gateway must be made again before it is shown. The parameter
+// c is the scope of the Gateway's Envoys. If c is v.union, the scope of the Envoys that serve all Gateways, restate
+// does this for every Gateway. restate is called after a change that such a message mentions, for example after an
+// Envoy of an old release connected.
 func (v *verdicts) restate(c *scope) {
 	if c != v.union {
 		v.outdate(c.name)

@@ -6,9 +6,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Former returns the version of an object that was served when Applied was last called. In the result, the field
-// Object is this version, or nil if no version was served. If the folder already had a newer version then, which
-// cannot be used, the field Since is the time from which Object is served in place of it. Otherwise Since is zero.
+// Former returns the version of an object that was served at the last call of Applied. In the result, the field
+// Object is this version, or nil if no version was served. The field Since is usually zero. It is set if the folder
+// had, at that call, a newer version that could not be used. Since is then the time from which Object was served
+// instead of the newer version.
 func (s *Store) Former(key manifest.Key) Withheld {
 	if former, ok := s.history.withheld[key]; ok {
 		return former.Withheld
@@ -20,10 +21,11 @@ func (s *Store) Former(key manifest.Key) Withheld {
 	return Withheld{before.object, before.since()}
 }
 
-// Applied tells the Store what its caller serves: the objects of all Changes so far, except for the objects in
-// the map withheld, which gatefold could not translate. For such an object, the map has the earlier version that
-// is served instead. Applied ignores an earlier version that was not served at the previous call of Applied. If
-// Options.Save is set, the methods Unsaved and Saved return these earlier versions from then on.
+// Applied tells the Store what its caller now serves. The caller serves the Store's version of every object, except
+// for the objects in the map withheld: gatefold could not translate the Store's version of these objects. For each
+// such object, the map has the earlier version that is served instead. The earlier version must be the version that
+// was served at the previous call of Applied; any other version is ignored. If Options.Save is set, the methods
+// Unsaved and Saved return the earlier versions from now on.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]
@@ -47,9 +49,9 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
 }
 
-// Anew returns a new Store with the objects that were served when Applied was last called. It replaces a Store
-// that a panic left in an inconsistent state. The new Store reads every file of the first Tree (reading of the
-// folder) that it applies. The error is that of New.
+// Anew returns a new Store, which replaces a Store that a panic left in an inconsistent state. The new Store serves
+// the objects that were served at the last call of Applied. It has no content of files, so its first call of Apply
+// reads every file of the folder. Anew returns an error only if New does.
 func (s *Store) Anew() (*Store, error) {
 	fresh, err := New(s.options)
 	if err != nil {

@@ -64,8 +64,9 @@ func numbered(targets []Target, one, several string) string {
 	return several
 }
 
-// maxConsequences is how many effects on traffic the message of an error names. One error makes several
-// policies invalid if they are in a document that cannot be read as objects, such as a misspelt list.
+// maxConsequences limits how many effects on traffic one error message lists. A message lists several effects if one
+// error makes several policies invalid. For example, a syntax error in a list of policies makes all policies of the
+// list invalid.
 const maxConsequences = 5
 
 // addConsequences appends the effect of invalid policies on traffic to the messages of problems. The parameter

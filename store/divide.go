@@ -126,8 +126,9 @@ func (e edit) mentioned() map[string]struct{} {
 	return all
 }
 
-// mention adds to the set namespaces each namespace that the text of a document mentions. An object without
-// metadata.namespace may be cluster-scoped or in the namespace default, so mention also adds:
+// mention finds the namespaces that the text of a document mentions, and adds them to a set (the parameter
+// namespaces). An object without metadata.namespace may be cluster-scoped or in the namespace default, so mention
+// also adds:
 //   - "" if the text has the word GatewayClass, or the word namespace or Namespace without a name after it in the
 //     same line, as in "kind: Namespace".
 //   - "default" if the first metadata in the text has no namespace, or if the text may be a list of objects because

@@ -141,16 +141,16 @@ func (d *documentReader) report(at fieldPath, object map[string]any, p manifest.
 	d.reportAt(at, object, p, find)
 }
 
-// reportAt is report with one more parameter: the parameter place is the function that finds the line and column
-// of p.Field. It is find or findKey.
-func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, place func(*yaml.Node, fieldPath) place) {
+// reportAt does the same as the method report, but the caller chooses how the line and column of p.Field are found.
+// The parameter finder is the function find or the function findKey.
+func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifest.Problem, finder func(*yaml.Node, fieldPath) place) {
 	p.Severity = cmp.Or(p.Severity, manifest.Error)
 	d.broken = d.broken || p.Severity == manifest.Error
 	if len(d.problems) == maxProblems { // no file lists more, and finding a place takes time
 		d.unlisted++
 		return
 	}
-	where := place(d.root, slices.Concat(at, parsePath(p.Field)))
+	where := finder(d.root, slices.Concat(at, parsePath(p.Field)))
 	p.Line, p.Column = where.line, where.column
 	p.Object = keyOf(object)
 	if d.shows(at, object) {
@@ -159,9 +159,10 @@ func (d *documentReader) reportAt(at fieldPath, object map[string]any, p manifes
 	d.problems = append(d.problems, finding{Problem: p})
 }
 
-// shows reports whether problems may show excerpts of an object. They may if the document's text looks like
-// neither a Secret nor a policy with users (secretive). Otherwise they may only if the object is alone in its
-// document, is of a known kind other than Secret, and the text has no users (listsUsers).
+// shows reports whether problems may show excerpts of an object. One of these conditions must hold:
+//   - The document's text looks like neither a Secret nor a policy with users and password hashes (secretive).
+//   - The object is alone in its document and is of a known kind other than Secret, and the text does not look like a
+//     policy with users and password hashes (listsUsers).
 func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)

@@ -35,13 +35,14 @@ type fence struct {
 	foundOutside map[*file]bool
 }
 
-// newFence returns a fence with the given cluster paths. If cluster is empty, there are no path policies.
+// newFence returns a fence. The parameter cluster has the patterns of the flag --cluster-paths: they match the files
+// of the platform team. Without patterns, there are no path policies.
 func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }
 
-// sourceOf returns manifest.ClusterPaths for a file of cluster paths, and manifest.OtherFile for any other
-// file. If there are no path policies, it returns manifest.AnyFile.
+// sourceOf returns the Source of the objects in a file: manifest.ClusterPaths if the flag --cluster-paths names the
+// file, otherwise manifest.OtherFile. If there are no path policies, it returns manifest.AnyFile for every file.
 func (f *fence) sourceOf(file string) manifest.Source {
 	switch {
 	case !f.policy.InForce():
@@ -130,9 +131,10 @@ func (f *fence) definesOutside(of *file) bool {
 	return holds
 }
 
-// hides reports whether a skipped file or directory may contain Namespaces of cluster paths. It returns false
-// without path policies, and for an ignore file. A path that ends in .yaml, .yml or .json counts as a file,
-// because the watcher never reads a directory with such a name.
+// hides reports whether a file or directory that the watcher skipped may contain Namespaces that the path policies
+// accept: whether the flag --cluster-paths names the file, or could name a file in the directory. A path that ends in
+// .yaml, .yml or .json counts as a file, because the watcher never reads a directory with such a name. hides returns
+// false if there are no path policies, and for an ignore file that is invalid or not allowed.
 func (f *fence) hides(skip watcher.Skip) bool {
 	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
 	if !f.policy.InForce() || ignoreFile {

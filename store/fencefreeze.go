@@ -11,12 +11,13 @@ const (
 	namespacesMissing  = "NamespacesMissing"
 )
 
-// freezeForPolicies returns true and a problem if a Tree must not be applied because its path policies are not
-// known. The parameter next has the counts of the Tree. There are two such cases:
-//   - Nothing is served yet (servesNothing), and a file or document of the cluster paths cannot be read, although
-//     it may be a Namespace (tally.hidden).
-//   - All of the cluster paths can be read, but they define no Namespace. The Tree has objects nevertheless, and
-//     AllowEmpty was not called.
+// freezeForPolicies reports in the result held whether a Tree must not be applied because its path policies are not
+// known. If held is true, p is the problem. Path policies are written in Namespaces, in the cluster paths: the files
+// that the flag --cluster-paths names. The parameter next has the counts of the Tree. held is true in two cases:
+//   - Nothing is served yet (servesNothing), and a file or document of the cluster paths cannot be read. It may
+//     define a Namespace (tally.hidden).
+//   - All files of the cluster paths can be read, but they define no Namespace. The Tree has objects nevertheless,
+//     and AllowEmpty was not called.
 //
 // If no path policies apply, freezeForPolicies returns the results of freezeForFlag.
 func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p manifest.Problem, held bool) {
@@ -69,8 +70,8 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 // Options.KeepNothing is set.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
-// hiding returns the path of the first edited file that hides content: something in it cannot be read, and may
-// be a Namespace of cluster paths. It returns "" if there is no such file.
+// hiding returns the path of an edited file that may define a Namespace in a part that cannot be read (see
+// tally.hidden). Of several such files, it returns the first by path. It returns "" if there is no such file.
 func hiding(edits []edit) (first string) {
 	for _, e := range edits {
 		if e.after != nil && e.after.tally.hidden > 0 && (first == "" || e.path < first) {

@@ -20,7 +20,7 @@ type file struct {
 	documents   []*document
 	definitions []*definition
 	source      manifest.Source // the source of its objects
-	hides       bool            // the file is skipped, and may define Namespaces of cluster paths (see fence.hides)
+	hides       bool            // the file is skipped, and --cluster-paths allows Namespaces in it (see fence.hides)
 	tally       tally
 	beside      *oddities // nil if the file has only definitions
 }
@@ -43,13 +43,14 @@ func (f *file) oddities() oddities {
 	return *f.beside
 }
 
-// tally counts the content of files.
+// tally counts the content of files. In its fields, cluster paths are the files that the flag --cluster-paths names.
+// If the flag is set, no other file may define Namespaces.
 type tally struct {
 	documents, objects int
 	broken             int // documents in which something did not become an object
 	fences             int // Namespaces with the annotation gatefold.io/paths
-	namespaces         int // Namespaces of cluster paths
-	hidden             int // unreadable documents and files of cluster paths that may contain Namespaces
+	namespaces         int // Namespaces in files of cluster paths
+	hidden             int // documents and files of cluster paths that cannot be read and may define Namespaces
 }
 
 // plus returns the tally with the counts of a file added. A nil file has no counts.
@@ -147,10 +148,10 @@ const (
 	maxProblems  = 200 // problems in total
 )
 
-// finish collects the definitions, rejected objects and problems of the file's documents, which must all be
-// read. It lists at most maxProblems problems, and one more with the number of those left out. A document that
-// cannot be parsed may contain policies. So finish looks for policies in the texts of the first maxExplained
-// such documents (salvageText), and the targets of these policies fail closed.
+// finish collects the definitions, rejected objects and problems of the file's documents. It is called after all
+// documents have been read. It lists at most maxProblems problems. If there are more, one further problem says how
+// many are not listed. A document that cannot be parsed may contain policies. So finish looks for policies in the
+// texts of the first maxExplained such documents (salvageText), and the targets of these policies fail closed.
 func (f *file) finish(r reader) {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {
@@ -214,8 +215,8 @@ func (f *file) define(d *document) {
 	}
 }
 
-// count sets the source of an object to that of the file. If the object is a Namespace, it also updates fences
-// and namespaces in the tally.
+// count sets the source of an object to the source of the file. If the object is a Namespace, count also updates the
+// fields fences and namespaces of the file's tally.
 func (f *file) count(o *manifest.Object) {
 	if o.Source != f.source {
 		o.Source = f.source // only if the object was just read or restored
@@ -244,8 +245,9 @@ func (f *file) flawed() bool {
 	return len(all.problems)+len(all.foreign) > 0
 }
 
-// fileProblems returns the problems of the files in flawed, unsorted. It includes the warnings about kinds that
-// gatefold does not read (foreignKinds).
+// fileProblems returns the problems of the given files, unsorted. The parameter flawed has, by path, all files with
+// problems or with objects of kinds that gatefold does not read (see file.flawed). The result includes the warnings
+// about these kinds (foreignKinds).
 func fileProblems(flawed map[string]*file) []manifest.Problem {
 	var all []manifest.Problem
 	for _, f := range flawed {

@@ -45,13 +45,15 @@ func remedies() map[apischema.GroupKind]string {
 	}
 }
 
-// sight is what foreignKinds knows about one kind that gatefold does not read: the place of its first object in
-// the folder, and the number of its objects. The field opens is the alphabetically first foreign.opens of these
-// objects, or "" if no object has one.
+// sight is what foreignKinds knows about one kind that gatefold does not read.
 type sight struct {
+	// file and place say where the first object of the kind is in the folder.
 	file  string
 	place place
+	// count is the number of objects of the kind.
 	count int
+	// opens is the text in the field foreign.opens of one of these objects: the text that comes first in the
+	// alphabet. It is "" if no object has such a text.
 	opens string
 	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
@@ -64,11 +66,15 @@ type placedUnserved struct {
 	manifest.Unserved
 }
 
-// foreignKinds counts the objects of kinds that gatefold does not use. The parameter flawed must have all files
-// that contain such objects, by path. Most of these kinds get only their number, in the result ignored. But a kind
-// that the function remedies lists gets a warning in the result problems instead. So does a kind with an object
-// that is a policy with a target of one of the kinds in foreignTargets. The warning is at the first object of the
-// kind. Documents without a kind in gatefold's own settings files do not count.
+// foreignKinds counts the objects of kinds that gatefold does not use. The parameter flawed has the files to search,
+// by path: at least all files with such objects. The result problems has one warning, at the first object of the
+// kind, for each of these kinds:
+//
+//   - a kind that the function remedies lists;
+//   - a kind of policy, if a policy of this kind has a target of one of the kinds in foreignTargets.
+//
+// All other kinds are in the result ignored, with the number of their objects. Documents without a kind in
+// gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {

@@ -100,9 +100,10 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 	return manifest.Problem{}, false
 }
 
-// similarKind returns the kind of the table that a user probably meant by gvk, or nil. The kind has a similar
-// name in the same group, or the same name in another group. Another group counts only if it is similar to the
-// group of gvk, or if the group of gvk is in the table or is one of kgateway (meansKgateway).
+// similarKind returns the kind of the table that a user probably meant by gvk, or nil. There are two cases:
+//   - The kind is in the group of gvk, and its name is similar to the name in gvk.
+//   - The kind is in another group, and has the same name as in gvk. This case has one more condition: the two
+//     groups are similar, or the group of gvk is in the table, or it is a group of kgateway (meansKgateway).
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
 	ours := len(kindNames(gvk.Group)) > 0
 	var best *kind

@@ -7,8 +7,9 @@ import (
 )
 
 // element reads the item with the index i of a list. If the item is no object, or is a List itself, element
-// reports this, and only records the policies in the item. If the item has no kind and is probably meant as a
-// policy, element also records that policy. The targets of all these policies must answer an error.
+// reports a problem, and reads no object in the item. It only looks for policies in the item, and records them as
+// invalid. An item without a kind that is probably meant as a policy is recorded as an invalid policy, too. The
+// targets of an invalid policy are not served without the policy: they answer requests with an error.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)
@@ -34,8 +35,8 @@ func (d *documentReader) element(i int) {
 // kindList is the kind of a list of any objects.
 const kindList = "List"
 
-// wrongList returns the problem of a List without a list of items, or of a List whose kind is not in the right
-// case, such as list. wrong is false if the object is no List. The caller has excluded valid Lists.
+// wrongList returns the problem of an invalid List: it has no list of items, or its kind is not in the right case,
+// for example "list". The second result is false if the object is no List. The caller has excluded valid Lists.
 func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	name, _ := object["kind"].(string)
 	if !strings.EqualFold(name, kindList) {

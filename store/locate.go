@@ -8,7 +8,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// spot is a field of a definition. problemLists.places has the place of each spot.
+// spot is a field of an object in a file (definition). It is the key of the map problemLists.places, which has the
+// place of the field.
 type spot struct {
 	definition *definition
 	field      string

@@ -5,8 +5,9 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// declare updates the path policies from the Namespaces in touched, the keys whose objects may have changed.
-// settle has already decided which version of each Namespace is served. If the policy of a namespace changed,
+// declare updates the path policies (see the package tenancy), which depend on the annotations of Namespaces. The
+// parameter touched has the keys of the objects that may have changed; declare reads the Namespaces among them. The
+// method settle has already decided which version of each Namespace is served. If the policy of a namespace changed,
 // declare adds the objects in that namespace and all Gateways to touched, so that they are checked again.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	clear(s.fence.foundOutside)
@@ -42,9 +43,9 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	}
 }
 
-// grants returns what the annotations of a Namespace allow. There is one Grant for each definition of the
-// Namespace that the path policies accept. If they accept none, the result is the Grant of the served object,
-// the parameter at.
+// grants returns what the annotations of a Namespace allow. There is one Grant for each definition of the Namespace.
+// Definitions that the path policies reject (see the package tenancy) are left out. If no definition is left, the
+// result is the Grant of the served Namespace (the parameter at).
 func (s *serving) grants(key manifest.Key, at served) (all []tenancy.Grant) {
 	for _, d := range s.found[key] {
 		if !s.fence.rejects(d) {

@@ -9,7 +9,8 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// sharedPorts returns a warning for each Namespace with a port that belongs to another Namespace.
+// sharedPorts returns a warning for each Namespace whose annotation gatefold.io/gateway-ports lists a port that
+// belongs to another Namespace.
 func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 	for namespace, other := range s.serving.fence.policy.Overlaps() {
 		key := manifest.Key{Kind: kindNamespace, Name: namespace}
@@ -31,8 +32,9 @@ func (s *problemLists) sharedPorts() (all []manifest.Problem) {
 // maxOutside is how many rejected objects of one file have a problem of their own.
 const maxOutside = 50
 
-// outsideProblems returns the problems of the definitions that the path policies reject. At most maxOutside
-// definitions of a file have a problem each. If there are more, another problem has the number of the rest.
+// outsideProblems returns a problem for each definition that the path policies reject. Path policies (package
+// tenancy) say which files may define which objects. outsideProblems lists at most maxOutside definitions of a file.
+// If a file has more, one further problem says how many are not listed.
 func (s *problemLists) outsideProblems() []manifest.Problem {
 	byFile := map[*file][]*definition{}
 	for key := range s.serving.fence.outside {
@@ -59,8 +61,8 @@ func (s *problemLists) outsideProblems() []manifest.Problem {
 	return all
 }
 
-// outsideProblem returns the problem of a definition that the path policies reject. It uses text to find the
-// place and the excerpt.
+// outsideProblem returns the problem of a definition that its file may not define (package tenancy). It uses the
+// parameter text to find the problem's place in the file and the excerpt.
 func (s *problemLists) outsideProblem(d *definition, text *showing) manifest.Problem {
 	why, _ := s.serving.fence.check(d.file.path, d.object)
 	p := manifest.Problem{

@@ -6,8 +6,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Place is where a field, an object or an error is written. It is zero if the object is in no file. For a stale
-// object, Store.Places fills in only File.
+// Place is where a field, an object or an error is written. It is zero if the object is in no file. Store.Places
+// fills in only File for a stale object: its last valid version is served, but is not in the file any more.
 type Place struct {
 	File string `json:"file,omitempty"`
 	// Line and Column count from 1. Column counts characters.
@@ -49,8 +49,8 @@ type whereabouts struct {
 	definition *definition
 }
 
-// whereabouts returns where an object is. For a stale object, the place is only the file. It is zero if the
-// object is in no file.
+// whereabouts returns where an object is. If the object is stale (see the type kept), the result has only the file,
+// because the served version is not in the file any more. The result is zero if the object is in no file.
 func (s *Store) whereabouts(object manifest.Key) whereabouts {
 	at, ok := s.serving.served[object]
 	if !ok {

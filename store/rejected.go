@@ -17,9 +17,9 @@ type rejectedDefinition struct {
 	document *document
 }
 
-// replaceRejected replaces the rejected definitions of a file, as it was before an edit, by those after the
-// edit. It adds the keys of all these definitions to touched: for these keys, it must be decided again what is
-// served.
+// replaceRejected applies an edit of one file to the rejected definitions. It removes the rejected definitions that
+// the file had before the edit, and adds those that the file has after the edit. It also adds the keys of all these
+// definitions to the set touched. The caller then decides again, for each key in touched, which object is served.
 func (s *serving) replaceRejected(e edit, touched map[manifest.Key]struct{}) {
 	if e.before != nil {
 		for _, r := range e.before.oddities().rejected {
@@ -45,10 +45,11 @@ func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns the Invalid of a key that is not served. It is the Invalid of the definition that the method
-// reported returns; without such a definition, it is nil. If the key is that of a policy, the Invalid has the
-// targets of all invalid definitions of the key, except for the targets that the method uncovered removes. A
-// definition does not count if path policies do not let its file define objects of the namespace.
+// invalidOf returns the Invalid of a key that is not served. It ignores rejected definitions in files that path
+// policies do not allow to define objects of the namespace. The result is the Invalid of the first remaining
+// definition that has one (see reported), or nil if there is no such definition. If the key is the key of a policy,
+// the result also has the targets of the other remaining definitions. For a policy without a valid name, some targets
+// are left out (see uncovered).
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -108,9 +109,10 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds the keys of policies without a valid name (isNameless) in the given files to the set touched.
-// The Invalids of these keys are then computed again. This is necessary because the targets of such an Invalid
-// depend on the stale objects of its file (see uncovered).
+// touchNameless adds to the set touched the keys of all policies without a valid name (isNameless) in the given
+// files. The caller then computes the Invalids of these keys again. The given files are those whose stale objects
+// have changed. Such a change can affect the Invalid of a policy without a valid name, because its targets depend on
+// the stale policies of the same file (see uncovered).
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {
@@ -123,10 +125,14 @@ func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.
 	}
 }
 
-// uncovered returns the Invalid of a rejected definition r; r.invalid must not be nil. If r is a policy without a
-// valid name, it may be a new version of any stale policy of its kind and namespace in the same file. The last valid
-// versions of these stale policies still protect their targets. So these targets need not answer an error, and
-// uncovered leaves them out of the Invalid.
+// uncovered returns the Invalid of a rejected definition (r.invalid, which must not be nil). If the definition is a
+// policy without a valid name, some targets are left out.
+//
+// The targets of an invalid policy answer an error. But a policy without a valid name may be the new version of a
+// policy that is now stale: the file no longer has a valid definition of the stale policy, and its last valid version
+// stays served. The name does not say which stale policy it is. So uncovered considers all stale policies of the same
+// kind, namespace and file. Their last valid versions still protect their targets, so these targets need no error.
+// These are the targets that are left out.
 func (s *serving) uncovered(r *rejectedDefinition) *Invalid {
 	if !r.invalid.Nameless || len(s.kept[r.file.path]) == 0 {
 		return r.invalid

@@ -19,8 +19,8 @@ type Saved struct {
 	// Line is the line of the file at which Text begins. If Text is not the whole document, Line is the line of
 	// the object's name. Line is 1 if Text is from an earlier version of the file.
 	Line int
-	// Text is a document with only this object. It is nil if the content must not be saved. Without
-	// Options.SaveSecrets, this is the content of a Secret, or of a policy with users and password hashes.
+	// Text is a document with only this object. It is nil if the content must not be saved: Secrets, and
+	// policies with users and password hashes, are saved with their content only if Options.SaveSecrets is set.
 	Text []byte
 	// Checked is the validated object of Text. It is nil if the object must be read from Text (result.isPlain),
 	// for example because Text has a problem.
@@ -89,14 +89,15 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If the parameter
-// sound is true, the objects passed validation under the same schema.Fingerprint. Then Restore validates them only
-// in part, or not at all (reader.again). Restore returns the keys of the objects that cannot be used, sorted: all
-// keys if there are more objects than Options.Limits allows.
+// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If the parameter sound
+// is true, the objects passed validation under the same schema.Fingerprint. Then Restore validates them only in part,
+// or not at all (reader.again). Restore returns the keys of the objects that cannot be used, sorted: all keys if
+// there are more objects than Options.Limits allows.
 //
-// One Change has the restored objects in its Set. This is the first Change that applies a Tree. But if the folder is
-// found frozen before that, the Change that reports this has them already, unless Restored returns nil because the
-// content of some objects was not saved.
+// Only one Change has the restored objects in its field Set. Normally it is the first Change that applies a Tree. But
+// if the Store finds the folder frozen before it has applied any Tree, then the Change that reports the frozen folder
+// already has the restored objects. It does not have them if the content of some objects was not saved (see
+// Restored). In this case too, they are in the first Change that applies a Tree.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -152,10 +153,13 @@ func (r reader) again(saved Saved) *result {
 	return r.read(saved.Text)
 }
 
-// restorePolicies passes the restored Namespaces to the path policies, and removes the restored objects that the
-// policies reject, for example because --cluster-paths changed. Without path policies it does nothing. A restored
-// Namespace with annotations of path policies then stays served, and freezeForFlag concludes from it that
-// --cluster-paths was forgotten.
+// restorePolicies applies the path policies to the restored objects. Path policies are the annotations of Namespaces
+// that say which files may define which objects (package tenancy). restorePolicies removes the restored objects that
+// the path policies do not permit, for example because --cluster-paths changed.
+//
+// Without --cluster-paths there are no path policies, and restorePolicies does nothing. Then a restored Namespace
+// that has such annotations stays served. If freezeForFlag finds such a Namespace, it concludes that --cluster-paths
+// was forgotten.
 func (s *Store) restorePolicies() {
 	if !s.fence.policy.InForce() {
 		return

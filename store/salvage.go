@@ -21,8 +21,9 @@ import (
 // also in documents that it cannot read as objects. Such a document has YAML mistakes, or a kind or version
 // that is probably misspelt.
 
-// reject records an invalid object of the kind k as a rejectedObject. findings has its mistakes, and problems
-// has the Problems about these mistakes. For a policy, it also records the targets, which must answer an error.
+// reject records an invalid object of the kind k as a rejectedObject. The parameter findings has the mistakes in the
+// object, and the parameter problems has the reports to users about these mistakes. If the object is a policy, reject
+// also records the targets of the policy, because they must answer an error.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
 	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
 	if k.policy() {
@@ -66,8 +67,8 @@ func foreignTargets() []apischema.GroupKind {
 	}
 }
 
-// openedBy returns the results of servedWithout for an object that is a policy of another program, which means
-// that its spec has a field for targets. For any other object it returns "" and nil.
+// openedBy says which targets are served without a policy of another program, as servedWithout does. An object is
+// such a policy if its spec has a field for targets. For any other object, the results are "" and nil.
 func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	spec, _ := object["spec"].(map[string]any)
 	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
@@ -141,8 +142,8 @@ func (d *documentReader) valueAt(at fieldPath) any {
 }
 
 // salvageObject records the policies in an object whose kind is missing or not known, for example misspelt. If the
-// object itself is meant as a policy, the parameter problems has the mistakes of that policy. Otherwise
-// salvageObject searches the values in the object, but only if the object has no kind.
+// object itself is meant as a policy, salvageObject records this policy, with the given problems as its mistakes.
+// Otherwise, if the object has no kind, salvageObject searches for policies in the values that the object contains.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -150,7 +151,7 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	}
 }
 
-// maxSalvageDepth is how deep in lists and mappings salvage looks for policies.
+// maxSalvageDepth limits how deep the method salvage descends into lists and mappings to find policies.
 const maxSalvageDepth = 6
 
 // salvage records the policies in a value, which is all or a part of a document that cannot be read as objects.
@@ -268,11 +269,11 @@ func (f finding) text() string {
 	return quote(f.Field) + " is written twice"
 }
 
-// meantPolicy returns the kind of policy that an object is, or was probably meant to be, and the object's
-// metadata. It tries all values of kind and apiVersion in the object, then its targets (kindByTargets). k is
-// nil if the object is not meant as a policy. An object may have duplicate keys, for example because two objects
-// are in one document. If it has as many keys metadata as keys kind, the result is the metadata that belongs to
-// the kind: the second one for the second kind. Otherwise the result is the first metadata.
+// meantPolicy returns the kind of policy that an object is, or was probably meant to be, and the object's metadata.
+// It tries all values of kind and apiVersion in the object, then its targets (kindByTargets). k is nil if the object
+// is not meant as a policy. An object may have duplicate keys, for example because two objects are in one document.
+// If the keys "kind" and "metadata" occur equally often, the second metadata belongs to the second kind, and so on.
+// If not, the result is the first metadata.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -342,8 +343,8 @@ func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) b
 	return ours && (word == "" || strings.Contains(strings.ToLower(word), "tls"))
 }
 
-// kindWord returns the name of a kind in the value of a kind field, without blanks and without ".GROUP". It
-// returns "" if the value has no valid name.
+// kindWord returns the name in value, the value of a field "kind". It leaves out blanks and the group: the result for
+// "Traffic Policy.example.com" is "TrafficPolicy". It returns "" if value contains no valid name.
 func kindWord(value any) string {
 	for _, text := range textsIn(value) {
 		word, _, _ := strings.Cut(text, ".")
@@ -377,9 +378,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the policy kind with the given name in the group of one of the parameter versions. If such a
-// group has no kind with the name, it returns the policy kind that a user probably meant (see similarKind). If
-// versions is empty, it looks for the name in every group, ignoring case. The result is nil if nothing is found.
+// policyKind returns the policy kind that has the given name, and whose group is the group of one of the versions. If
+// a group has no kind with the name, policyKind returns the policy kind that a user probably meant (see similarKind).
+// Without versions, it looks for the name in every group, ignoring case. The result is nil if nothing is found.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -13,7 +13,7 @@ type saves struct {
 	on       bool                      // Options.Save
 	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved
 	absent   map[manifest.Key]string   // files of objects that were restored without content, such as Secrets
-	restored bool                      // Restore was called, and no Change has contained the restored objects yet
+	restored bool                      // Restore was called, and the restored objects were not in any Change yet
 }
 
 // changed records that the object of a key must be saved. It does nothing without Options.Save.
@@ -47,11 +47,11 @@ type formerVersion struct {
 	text []byte
 }
 
-// Withheld is a version of an object that is served instead of the folder's version. gatefold could not
-// translate the folder's version. Since is the time from which Object is served instead.
+// Withheld is for an object whose version in the folder is withheld from the Envoys, because gatefold could not
+// translate that version. An earlier version of the object is served instead.
 type Withheld struct {
-	Object *manifest.Object
-	Since  time.Time
+	Object *manifest.Object // the earlier version
+	Since  time.Time        // the time from which the earlier version is served instead
 }
 
 // kindSecret is the kind of a Secret. The content of a Secret is saved only with Options.SaveSecrets.

@@ -10,17 +10,17 @@ import (
 // served is the version of an object that is served under its key. It is zero if no version is served.
 type served struct {
 	object     *manifest.Object
-	definition *definition // nil if the object is kept
-	kept       *kept       // nil if the object is not kept
+	definition *definition // the definition in the folder; nil if the object is stale (see kept)
+	kept       *kept       // nil if the object is not stale
 }
 
-// kept describes why and since when an object is stale: the folder has no valid definition of the object, and
-// its last valid version stays served.
+// kept describes a stale object: the folder has no valid definition of the object any more, so the version that was
+// served before stays served.
 type kept struct {
 	path  string    // the file that should define the object
-	twins bool      // the version has twins (see twinRules): no valid version is known
-	since time.Time // when the object began to be kept
-	text  []byte    // text for the saved state
+	twins bool      // the version that stays served has duplicate listeners (see twinRules)
+	since time.Time // when the object became stale
+	text  []byte    // the text that is saved for a restart (see served.saved)
 }
 
 // path returns the file of the object. It returns "" if no object is served.

@@ -143,9 +143,10 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	change.Gone = append(change.Gone, key)
 }
 
-// preferred returns those of the definitions of one key that are in files of cluster paths (Options.ClusterPaths).
-// If there are none, it returns all definitions. If there are several and the key is that of a Namespace, it returns
-// only the first of them, so that the result does not depend on the order of edits.
+// preferred selects from the definitions of one object. Definitions in files that Options.ClusterPaths names are
+// preferred to definitions in other files. If no definition is in such a file, the result has all definitions. If a
+// Namespace has several preferred definitions, the result has only the first one, so that it does not depend on the
+// order of edits.
 func preferred(definitions []*definition) []*definition {
 	if definitions[0].file.source == manifest.AnyFile {
 		return definitions
@@ -187,7 +188,8 @@ func (s *serving) choose(definitions []*definition, before served) *definition {
 
 // candidates returns the definitions of which one may be served. The parameter inside has the definitions that the
 // path policies accept. candidates leaves out definitions with duplicate listeners (see twinRules). If this leaves
-// out all of them, the result is nil if an earlier valid version stays served, and otherwise inside.
+// out all of them, there are two cases. If an earlier valid version stays served, the result is nil. If not, the
+// result has all definitions of the parameter inside.
 func (s *serving) candidates(key manifest.Key, inside []*definition) []*definition {
 	best := withoutTwins(inside)
 	if len(best) > 0 || len(inside) == 0 {

@@ -15,8 +15,8 @@ type showing struct {
 	root     *yaml.Node
 	parsed   bool
 	lines    [][]byte
-	hidden   func() bool // whether the text may be a Secret's
-	users    func() bool // whether the text may have users and hashes
+	hidden   func() bool // whether the text may have the content of a Secret (see secretive)
+	users    func() bool // whether the text may have users with password hashes (see listsUsers)
 }
 
 // begin makes s ready for a document. If s has another document, it discards that document's parsed text.

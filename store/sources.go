@@ -21,7 +21,7 @@ type sources struct {
 	files      map[string]*file
 	flawed     map[string]*file    // the files with problems or objects of foreign kinds
 	tally      tally               // of all files
-	unread     map[string]struct{} // files in a skipped directory
+	unread     map[string]struct{} // files in a skipped directory (see noteUnread)
 	opened     openFiles           // files that the previous Apply did not finish
 	unrendered unrendered          // folders of Kustomize and Helm
 }
@@ -118,8 +118,10 @@ func (s *sources) replace(e edit) (flawed bool) {
 	return flawed
 }
 
-// noteUnread adds the file of an edit to s.unread if the file is in a skipped directory, and removes the file from
-// s.unread otherwise. noteUnread recognizes such a file by its Skip: only a Skip from belowSkipped has no Detail.
+// noteUnread adds the file of an edit to s.unread if the file is in a skipped directory. Otherwise it removes the
+// file from s.unread. The Skip of a file in a skipped directory comes from belowSkipped, and has no Detail.
+// noteUnread only tests whether a Skip has no Detail. So it also adds some files that the watcher itself skipped.
+// This has no effect, because elsewhere returns these files in any case.
 func (s *sources) noteUnread(e edit) {
 	delete(s.unread, e.path)
 	if e.after == nil {
@@ -130,10 +132,10 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace, in the order of files, that has the annotation for paths. The second
-// parameter is a function that says which keys count: a Namespace is left out if the function returns false for
-// its key. firstFence looks at the files as they would be after the edits. The result is nil if there is no such
-// Namespace.
+// firstFence returns the first Namespace, in the order of file paths, that limits which files may define its objects
+// (by the annotation tenancy.AnnotationPaths). The parameter counts is a function: firstFence skips a Namespace if
+// the function returns false for the Namespace's key. firstFence looks at the files as they would be after the edits.
+// The result is nil if there is no such Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {
 	look := func(f *file) {
 		if f == nil || f.tally.fences == 0 || first != nil && first.file.path <= f.path {

@@ -47,8 +47,9 @@ func (s *problemLists) stale() []Stale {
 	return s.lastStale
 }
 
-// selectAgain updates Stale.Targets of the policies with selectors, in namespaces that changed. Such targets
-// can change without a new problem.
+// selectAgain updates Stale.Targets of the policies with targetSelectors, in namespaces that changed. The method
+// problems updates Targets, too, but not after every change: the objects that a policy selects can change while all
+// problems stay the same.
 func (s *problemLists) selectAgain() {
 	list := s.lastStale
 	for i := range list {

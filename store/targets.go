@@ -185,8 +185,9 @@ func (r *targetReader) each(value any, read func(fields map[string]any)) {
 	}
 }
 
-// entry calls the function read for a mapping that is empty or has a field of a targetRef or selector. In any
-// other mapping, the method each reads every value as an entry.
+// entry finds the entries (see each) in a mapping. If the mapping is empty or has a field of a targetRef or selector,
+// the mapping itself is an entry, and the function read is called with it. Otherwise, each value of the mapping is
+// searched for entries, by a call of r.each.
 func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
 	isEntry := len(fields) == 0
 	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
@@ -277,6 +278,6 @@ func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
 	return r.kinds
 }
 
-// repeated is a part of the name that decoder gives to a duplicate key. This name is the key, then repeated, then a
-// number. A user's key contains repeated only if the key is written with an escape such as "\0".
+// repeated separates the two parts of the name that decoder gives to a duplicate key: the original key and a number.
+// A user's key contains this separator only if the key is written with an escape such as "\0".
 const repeated = "\x00"

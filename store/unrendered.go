@@ -37,9 +37,9 @@ type unrendered struct {
 }
 
 // strip returns the parameter tree without the files of folders that Kustomize or Helm renders: it moves these files
-// to Skipped. Such a folder has a marker file (unrenderedBy) for which the function counts returns true. Under path
-// policies, this function must return false for marker files outside --cluster-paths: they could keep files of other
-// teams from being loaded.
+// to Skipped. strip knows such a folder by its marker file (see unrenderedBy). It ignores a marker file if the
+// parameter counts, called with the file's path, returns false. Under path policies, counts must return false outside
+// --cluster-paths. Otherwise the marker file of one team could keep files of another team from being loaded.
 func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files

@@ -9,10 +9,10 @@ import (
 	"github.com/gatefold/gatefold/store/schema"
 )
 
-// Withhold returns an Invalid for a valid object that gatefold cannot apply. The parameter why is the message
-// of the Invalid's only mistake. With this Invalid, the targets of a policy answer an error, and the status of
-// other kinds shows the message. For an object that is no policy, Withhold returns nil if newInvalid does: for
-// example, because objects of the kind have no status.
+// Withhold returns an Invalid for a valid object that gatefold cannot apply. The Invalid has one mistake, whose
+// message is the parameter why. If the object is a policy, requests to its targets are then answered with an error.
+// If the object has another kind, its status then shows the message. For another kind than a policy, the result is
+// nil if the Invalid would have no effect (see newInvalid): for example, because objects of the kind have no status.
 func Withhold(o *manifest.Object, why string) *Invalid {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Value)
 	if err != nil {

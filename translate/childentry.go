@@ -28,7 +28,7 @@ type childEntry struct {
 	Named  bool // a rule of the parent selects the child by name
 	// Accepted is for the condition Accepted. If a rule of the parent accepts the child, Reason is "". Message then
 	// lists the other rules into which no match of the child fits (BindingRejection.Unfit). If no rule accepts the
-	// child, the method reject sets Accepted: to the Reason of the first rejection and the messages of all.
+	// child, Accepted has the Reason of the first rejection, and the messages of all rejections (see reject).
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
 	// Dropped are the messages of the condition PartiallyInvalid. They name the rules that reject the child for
@@ -64,10 +64,10 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 }
 
 // join fills the entry with the result for the child below one parent. The parameter bindings says, for each node of
-// the parent, which rules accept or reject the child (see bindingOut). Only some rules count: the function meant
-// reports, for the name of a rule, whether the entry is about this rule. Rejections by the whole parent always
-// count. If none of these rules accepts the child, the entry becomes a rejection. Its message may contain section,
-// the sectionName of the parentRef.
+// the parent, which rules accept or reject the child (see bindingOut). Only the rules that the entry is about
+// count: meant(section) is true for the names of these rules. Rejections by the whole parent always count. If none of
+// these rules accepts the child, the entry becomes a rejection. The message of the rejection may contain the
+// sectionName of the parentRef (the parameter section).
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {

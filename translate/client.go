@@ -12,9 +12,10 @@ import (
 // Secret appended to the cluster name (backend.As). The routes of the Gateway are encoded once more for its
 // virtual hosts. Other Gateways are not affected.
 
-// shownBy returns copies of the entries of a node (own), in which the rules forward to the clusters of a
-// Gateway that presents a client certificate to backends. The parameter client is "namespace/name" of the
-// Secret with that certificate. If client is "", the result is own itself.
+// shownBy returns copies of a route's entries for a Gateway that presents a client certificate to backends. The
+// parameter own has the entries. The rules of the copies forward to the clusters with this certificate (see
+// backend.As). The parameter client is "namespace/name" of the Secret with the certificate. If client is "", the
+// result is own itself.
 func shownBy(client string, own []*entry) []*entry {
 	if client == "" {
 		return own
@@ -31,9 +32,10 @@ func shownBy(client string, own []*entry) []*entry {
 	return out
 }
 
-// shownBackends returns the keys of the given backends' clusters for a Gateway that presents a client
-// certificate. The parameter client is "namespace/name" of the Secret with the certificate. If client is "",
-// the result is the parameter backends itself.
+// shownBackends returns copies of backend keys for a Gateway that presents a client certificate to backends. The
+// parameter backends has the keys. The copies are the keys of the clusters with this certificate. The parameter
+// client is "namespace/name" of the Secret with the certificate. If client is "", the result is the parameter
+// backends itself.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -146,6 +146,6 @@ func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string,
 
 // mark is the beginning of the ID of a mark: a member of the fold tableRules.table that has no rule. A virtual host
 // with a mark exists even if it has no rules; it then answers 404. Without this virtual host, a wildcard host would
-// get the requests. There is a mark for each hostname of an HTTP or HTTPS listener that serves, and for each host of
-// a root route without entries.
+// get the requests. There are two kinds of marks: one for the hostname of each HTTP or HTTPS listener that Envoy can
+// serve (listen.Listener.Serves), and one for each host of a root route that itself has no rules there.
 const mark = "mark "

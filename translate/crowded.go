@@ -106,9 +106,11 @@ func (at *attachments) closing(kind, section string) *closing {
 	return nil
 }
 
-// policyTarget is a policy with some of its targets. In targetRules.named, these are the targets that name one
-// object. In attachments, they are the targets that apply to one object. In targetRules.wanted, they are the
-// selectors for one key: each selector is stored under its alphabetically first label.
+// policyTarget is a policy with some of its targets. Which targets it has depends on where the policyTarget is used:
+//   - targetRules.named: the targets that name one object.
+//   - targetRules.wanted: the selectors with the same alphabetically first label, or the selectors of all objects
+//     of one kind (see wantedLabel).
+//   - attachments: the targets that apply to one object.
 type policyTarget struct {
 	Policy  manifest.Key
 	Targets []store.Target

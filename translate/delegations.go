@@ -42,13 +42,13 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt has the rejected candidates (see linkKey) below one node (flatKey), each with the reasons. The
+// rejectedAt has the candidates (see linkKey) that one node (flatKey) rejects as children, each with the reasons. The
 // method under looks up the candidates that are rejected at one delegating match (route.Point).
 type rejectedAt struct {
 	rules  map[string][]orderedReason // by Point.At: the rule in its route
 	points map[string][]orderedReason // by Point.Name
-	// anywhere are the candidates that no rule accepts, if their rejection names neither a rule nor a
-	// route.Point. Each Point with allowedRoutes reports all of anywhere.
+	// anywhere has the candidates that no rule accepts, and whose rejection names neither a rule nor a Point. The
+	// method under returns all of them for each Point that has allowedRoutes.
 	anywhere []orderedReason
 }
 

@@ -41,10 +41,10 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether a new reason (by) must replace the reason that was found earlier. A nil closing means no
-// reason: nil replaces nothing, and any reason replaces nil. Otherwise the earlier reason stays, with one
-// exception: if the earlier reason has Unasked and the new one has not, the new one replaces it. The earlier reason
-// ends when the issuer is requested; the new one does not.
+// before reports whether the new reason by must replace the reason that was found first (the parameter earlier). A
+// nil closing means no reason: nil replaces nothing, and any reason replaces nil. If both reasons exist, the earlier
+// reason normally stays. There is one exception: if only the earlier reason has Unasked, the new reason replaces it.
+// A reason with Unasked ends when the issuer is requested; a reason without Unasked does not.
 func (by *closing) before(earlier *closing) bool {
 	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
 }

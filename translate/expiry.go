@@ -45,8 +45,8 @@ func (e *Expiry) At(r *Result, now time.Time) []manifest.Problem {
 	return e.problems
 }
 
-// turns records a time (at) at which a certificate expires or becomes valid, so that the problems can change.
-// The earliest recorded time after e.from becomes e.until.
+// turns is called for each time (at) at which a certificate expires or becomes valid. The problems can change at
+// this time. turns sets e.until to the earliest of these times that is later than e.from.
 func (e *Expiry) turns(at time.Time) {
 	if at.After(e.from) && (e.until.IsZero() || at.Before(e.until)) {
 		e.until = at

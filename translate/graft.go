@@ -14,14 +14,14 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// graftOut is what a node (flatKey) adds to the virtual hosts (tableKey) of its root.
+// graftOut is what one node of a delegation tree (flatKey) adds to the virtual hosts (tableKey) of the tree's root
+// route. Each node is a route. The root's own rules are not in its graftOut, but in its mountOut.
 type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []*backend.Key
-	SignIns  []manifest.Key // as in flatOut, nil for a root
-	// Uses says how much of each policy is effective at the node's own rules. It is nil for a root, whose own
-	// rules are in the mountOut.
+	SignIns  []manifest.Key // the value of flatOut.SignIns; nil if the node is a root
+	// Uses says how much of each policy is effective at the node's own rules. It is nil if the node is a root.
 	Uses []policy.Use
 	// Unresolved says which delegating rules find no route or must not delegate. It is good if there are none.
 	Unresolved manifest.Verdict[gwv1.RouteConditionReason]

@@ -32,8 +32,8 @@ type hostOut struct {
 	Forged []string
 	// Insecure is true if the host has no TLS, and no trusted proxy in front of Envoy can have TLS.
 	Insecure bool
-	// Rejected says why Envoys rejected the host, if no connected Envoy accepts the host, or which field some
-	// Envoys are too old for. It is nil in all other cases.
+	// Rejected is set in two cases: Envoys rejected the host and no connected Envoy accepts it, or some Envoys are
+	// too old for a field that the host sets. Rejected is nil in all other cases.
 	Rejected *Rejection
 }
 
@@ -99,8 +99,8 @@ func (h *hostOut) extras() *ir.Extras {
 	return withForged(held, h.Forged)
 }
 
-// withForged returns a copy of extras with the parameter names in the field Forged. These are the names of the
-// identity headers (see identityAt) that a virtual host removes from clients' requests. If there are no names, the
+// withForged returns a copy of extras in which the field Forged is set. The parameter names is the value: the
+// identity headers (see identityAt) that a virtual host removes from clients' requests. If names is empty, the
 // result is extras itself.
 func withForged(extras *ir.Extras, names []string) *ir.Extras {
 	if len(names) == 0 {

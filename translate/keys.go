@@ -11,7 +11,8 @@ import (
 	"github.com/gatefold/gatefold/translate/listen"
 )
 
-// Keys of rules and folds. nodekeys.go has the keys of nodes.
+// These types are keys of rules and folds, which compute the values of the incremental translation (package memo).
+// The file nodekeys.go has the keys of the nodes of delegation trees.
 type (
 	// portKey is a port of a Gateway.
 	portKey struct {

@@ -31,8 +31,8 @@ type lastView struct {
 	issuers []string
 }
 
-// watch registers l with those folds of a network (net) whose values l has. Whenever the value of such a fold
-// changes, l gets the new value.
+// watch subscribes l to the folds from which the fields of l come. The parameter net is the network with these folds.
+// Whenever the value of such a fold changes, the new value is stored in l.
 func (l *lastView) watch(net *network) {
 	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
 	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })

@@ -69,7 +69,8 @@ type network struct {
 	views       *viewFolds
 }
 
-// newNetwork declares all parts on e, each after the parts that it reads.
+// newNetwork returns a new network. It declares the rules and folds of all parts of the network on the memo.Engine e.
+// Each part is declared after the parts that it reads.
 func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 	n := &network{Options: options, in: in}
 	n.addGateways(e)
@@ -261,7 +262,8 @@ func (n *network) addStatuses(e *memo.Engine) {
 		n.signIns)
 }
 
-// addViews declares the folds that a View is built from.
+// addViews declares the rules and folds of the memo.Engine that collect the content of an ir.View. A View shows
+// everything that is served, for explain.
 func (n *network) addViews(e *memo.Engine) {
 	in := n.in
 	n.policyViews = newPolicyViewRules(e, policyViewIn{

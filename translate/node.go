@@ -60,8 +60,9 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names of the parent's delegating matches (route.Point) under which the node (see flatKey)
-// has an entry, or a delegating match of its own. It checks only the names in Live, and keeps their order.
+// serving returns the names in out.Live (see route.Flat) below which the node (see flatKey) has an entry, or a
+// delegating match of its own. The names in out.Live are names of the parent's delegating matches (route.Point).
+// serving keeps their order.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -84,9 +85,9 @@ func (out *flatOut) serving() []string {
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
 // rejection returns why the node (see flatKey) is not served below its parent. If Flat.Conflict is set, the node is
-// not served below the rules that it names in its parentRefs (inclusion, GEP-1058). But it is still served below
-// rules of the parent that name the node. Without a conflict, the Reason is "" if the node is served, or if nothing
-// explains why the node is not served.
+// not served below those rules of the parent that the node's parentRefs name (inclusion, GEP-1058). The node may
+// still be served below rules of the parent that name the node. If Flat.Conflict is not set, the Reason is "" in two
+// cases: the node is served, or nothing explains why the node is not served.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -149,9 +150,9 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut is what the rule "link" reads of a node (see flatKey) for each candidate child of the node. Points
-// and Hosts are from the node's flatOut, and Closed is from the budgets. The type is separate from flatOut, so that
-// an edit of the node's other rules does not affect the children.
+// pointsOut is what the rule "link" reads of a node (see flatKey) for each candidate child of the node. Points and
+// Hosts are from the node's flatOut, and Closed is from the budgets. The type is separate from flatOut, so that an
+// edit of a route's rule that does not delegate has no effect on the children of the node.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts

@@ -107,13 +107,15 @@ type pointKey struct {
 }
 
 // branchKey identifies a branch: delegated rules below one root on one port that have a common budget (see
-// budgetOut). A branch with a Space has the rules below the root's children in that namespace. If these
-// children can have many rules (fanoutOut.Heavy), the branch also has the children's own rules. The branch
-// without a Space has the own rules of all other children of the root.
+// budgetOut). A root has several branches:
+//   - The branch without a Space has the rules of the root's children.
+//   - A branch with a Space has the rules of all deeper routes below the root's children in that namespace. If the
+//     children in that namespace can have many rules (fanoutOut.Heavy), their rules are in this branch, too, and not
+//     in the branch without a Space.
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32
-	Space string // a namespace, "" for the root itself
+	Space string // a namespace, or ""
 }
 
 func (k branchKey) String() string {

@@ -7,27 +7,28 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed has the rules of a node (see flatKey) in the form that the virtual hosts contain. That form differs
-// from the flattened rules (flatOut) where a listener has policies, or where a Gateway presents a client
-// certificate to backends.
+// placed has the rules of a node, as the virtual hosts contain them. A node is a route in a delegation tree (see
+// flatKey). Its own entries are its rules before the policies of listeners and the client certificates of Gateways
+// are added. A virtual host contains the node's own entries, unless its listener has policies or its Gateway
+// presents a client certificate to backends.
 type placed struct {
-	// Entries has, by virtual host, the entries that differ from the node's own. A virtual host that is not in
-	// Entries contains the node's own entries.
+	// Entries has the entries of the node in each virtual host where they differ from the node's own entries. All
+	// other virtual hosts contain the node's own entries.
 	Entries map[tableKey][]*entry
-	// Clients has the client certificate of each Gateway that presents one to backends: "namespace/name" of the
-	// Secret.
+	// Clients has the Secret with the client certificate, by Gateway, for each Gateway that presents one to
+	// backends. Gateway and Secret are written as "namespace/name".
 	Clients map[string]string
-	// Closed has, by Gateway, a reason why rules of the node answer 500 there: the policies of a listener close all
-	// rules, or Envoys rejected some rules. Rejections count only at Gateways with policies of listeners or with a
-	// client certificate for backends.
+	// Closed has, by Gateway, a reason why rules of the node answer 500 there. Either the policies of a listener
+	// close all rules, or Envoys rejected some rules. Closed has no rejections of rules in virtual hosts whose
+	// listener has no policies and whose Gateway presents no client certificate.
 	Closed map[string]string
-	// Problems are about entries that differ from the node's own entries, if Envoys reject them or are too old for
-	// them.
+	// Problems has a problem for each entry that differs from the node's own entry, and that Envoys reject or are
+	// too old for.
 	Problems []manifest.Problem
 }
 
-// in returns the entries of the node that a virtual host (table) contains. If the virtual host is not in
-// Entries, these are the node's own entries (own).
+// in returns the entries of the node in one virtual host (the parameter table). The parameter own has the node's own
+// entries. The result is own if the virtual host is not in Entries.
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries

@@ -63,7 +63,8 @@ func newQuarantineInputs(e *memo.Engine) *quarantineInputs {
 	}
 }
 
-// replace makes the entries of a Quarantine the values of the inputs. It deletes all other values.
+// replace stores the entries of a Quarantine (the parameter set) in the three inputs. It deletes all other entries
+// from the inputs.
 func (q *quarantineInputs) replace(set Quarantine) {
 	routes, hosts, extensions := map[manifest.Key]rejections{}, map[rejectedHost]rejections{}, map[string]rejections{}
 	for part, rejection := range set {

@@ -15,27 +15,27 @@ import (
 // Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
 // report the rejection (docs/design/routes.md).
 
-// rejectedChild is a route that some delegating matches (route.Point) of a node do not accept as child. The
-// route is a candidate: a Point selects or admits the route, or the route's parentRefs name the rule of a
-// Point. A node is a route in a delegation tree (see flatKey).
+// rejectedChild is a candidate that some delegating matches (route.Point) of a node do not accept as child. A node
+// is a route in a delegation tree (see flatKey). A candidate is a route that a Point of the node selects or admits,
+// or whose parentRefs name the node's route.
 type rejectedChild struct {
 	rejectedChildKey
-	// Points are the names of the Points that do not accept the candidate. They are empty if Node is false and
-	// Elsewhere is true.
+	// Points are the names of the node's Points that do not accept the candidate. The list is empty if Elsewhere is
+	// true and Node is false. Why has the reasons of the rejection.
 	Points []string
 	Why    []route.BindingRejection
-	// Cycle is true if the candidate is the node's own route, or a route above it. Elsewhere is true if other
-	// rules of the parent accept the candidate.
+	// Cycle is true if the candidate is the node's own route, or a route above the node. Elsewhere is true if other
+	// Points of the node accept the candidate.
 	Cycle, Elsewhere bool
 }
 
-// rejectedChildKey identifies a rejectedChild among those below one parent node (flatKey).
+// rejectedChildKey distinguishes the rejectedChild values of one parent node (flatKey): each has its own key.
 type rejectedChildKey struct {
 	// Child is the rejected candidate: the route that could be a child of the parent.
 	Child manifest.Key
-	// Node is false if rules of the parent do not accept the candidate as child. Node is true if the parent accepts
-	// the candidate and it is a node below the parent, but some delegating matches (route.Point) of the parent lead
-	// to none of the candidate's rules.
+	// Node says why the candidate is rejected. If Node is false, rules of the parent do not accept the candidate as
+	// child. If Node is true, the candidate is a child of the parent, with a node in the tree (flatKey), but some
+	// delegating matches (route.Point) of the parent lead to none of the candidate's rules.
 	Node bool
 }
 
@@ -44,8 +44,8 @@ func compareRejected(a, b *rejectedChild) int {
 	return cmp.Or(ir.TrueFirst(a.Cycle, b.Cycle), manifest.CompareKeys(a.Child, b.Child), ir.TrueFirst(a.Node, b.Node))
 }
 
-// rejectedLinks yields the candidate of a link (see linkKey) if rules of the parent reject the candidate. The
-// Key of the yielded member is the parent's node.
+// rejectedLinks yields the candidate of a link as a rejectedChild, if rules of the parent reject the candidate. The
+// parameter key has the parent's node and the candidate. The parent's node is the Key of the yielded Place.
 func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	if len(l.Rejections) == 0 {
 		return
@@ -57,8 +57,9 @@ func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
-// rejectedNodes yields the route of a node (see flatKey) if some of the parent's delegating matches
-// (route.Point) lead to none of the node's rules. The Key of the yielded member is the parent's node.
+// rejectedNodes yields a child route as a rejectedChild, if some delegating matches (route.Point) of its parent lead
+// to none of the child's rules. The parameter key is the child's node. The Key of the yielded Place is the parent's
+// node.
 func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)
@@ -78,7 +79,7 @@ func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.link().Parent, ID: out.rejectedChildKey}, out)
 }
 
-// setOf returns the names as a set. A node (flatKey) can be below thousands of route.Points.
+// setOf returns the names as a set. In a set, a name is found fast, even if there are thousands of names.
 func setOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {

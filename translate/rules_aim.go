@@ -49,8 +49,8 @@ type aims struct {
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
 
-// gatherAims returns the step of the memo.Folds named and wanted: it adds new policies to an aims value,
-// removes old ones, and updates Targets.
+// gatherAims returns the step function of two memo.Folds: targetRules.named and targetRules.wanted. The step
+// function adds new policies to an aims value, removes old policies, and updates the field Targets.
 func gatherAims() func(aims, []memo.Member[manifest.Key, *policyTarget]) aims {
 	step := gather[manifest.Key](compareAims)
 	return func(so aims, members []memo.Member[manifest.Key, *policyTarget]) aims {
@@ -259,9 +259,9 @@ func offeredLabels(key manifest.Key, labels map[string]string) []labelAt {
 }
 
 // any reports whether policies may apply to an object. This is so if a policy names the object, selects all objects
-// of its kind, or has a selector whose alphabetically first label is one of the object's labels. Callers get the
-// value of the rule a.at for an object only if any returns true. So few objects have a value of this rule, which
-// saves memory.
+// of its kind, or has a selector whose alphabetically first label is one of the object's labels. If the result is
+// false, callers do not read the rule a.at for the object. This saves memory, because the engine then stores no value
+// of a.at for objects without policies.
 func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	groups, _ := a.groups(c, object)
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })

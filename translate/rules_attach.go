@@ -105,10 +105,10 @@ const (
 	placesPerCopy = 2
 )
 
-// manyNames selects the routes whose places (listen.Place) are counted. It returns a list with the key of a
-// route that has more than freeTables pairs of a hostname and a parentRef, and nil for any other route. A route
-// without hostnames counts as one with a single hostname. The count (see runWide) precedes the decision where a
-// route attaches.
+// manyNames reports whether the places (listen.Place) of a route must be counted before it is decided where routes
+// attach. If so, it returns a list with one element, the route's key. If not, it returns nil. The places must be
+// counted if the number of the route's hostnames, times the number of its parentRefs, is above freeTables. A route
+// without hostnames counts as a route with one hostname. The rule attachRules.wide counts the places (see runWide).
 func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 	from := route.Read(object)
 	if max(1, len(from.Hostnames))*len(from.Parents) <= freeTables {
@@ -118,7 +118,8 @@ func manyNames(key manifest.Key, object *manifest.Object) []manifest.Key {
 }
 
 // runWide returns how many places (listen.Place) a route with many hostnames or parentRefs would have if no
-// limit applied. The result has the form of copies: each place costs 1, and freePlaces places are free.
+// limit applied. The number of places is in both fields Tables and Cost of the result. The field Free is freePlaces,
+// the number of places that do not count toward the limit.
 func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	places := r.attachAll(c, key).tables()
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}

@@ -142,8 +142,8 @@ func eachUse(table tableKey, backends []*backend.Key, seen map[useKey]bool, yiel
 
 // runCluster returns the cluster of a backend, encoded for Envoy. For the key of a UDPRoute it returns the one
 // cluster that combines all backends of the route (see runBlend). It returns nil if the backend does not exist,
-// and for a GatewayExtension. If a backend is removed, the rules that refer to it run again in the same
-// memo.Engine.Flush.
+// and for a GatewayExtension. If a Service or Backend is removed, the routes that refer to it are translated again in
+// the same memo.Engine.Flush.
 func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 	if route.IsStream(key.Object) {
 		return r.runBlend(c, key)

@@ -203,9 +203,9 @@ func (out *tlsPolicyOut) problem(key manifest.Key, code, field, message, hint st
 	})
 }
 
-// readTLSOption sets an option of a policy in tls. If the option or its value is unknown, readTLSOption sets
-// nothing, and message and hint say what is wrong. Otherwise message is "". An unknown option is not ignored,
-// because the user may want it to make connections safer.
+// readTLSOption reads one option of a BackendTLSPolicy and sets it in the parameter tls. If the option or its value
+// is unknown, readTLSOption sets nothing, and the results message and hint say what is wrong. Otherwise message is
+// "". An unknown option is not ignored, because the user may want it to make connections safer.
 func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint string) {
 	if name != listen.OptionVersion {
 		return "there is no option " + name, "the option is " + listen.OptionVersion

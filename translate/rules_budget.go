@@ -46,16 +46,16 @@ const (
 type demandOut struct {
 	branchKey
 	Origin *ir.Origin // the origin of the root, nil if the root does not exist
-	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
-	// of the root is then responsible for the whole branch.
+	// Team is true if the flag --cluster-paths is set, and the file of the root is not one that the flag names: a
+	// team wrote the root. The namespace of the root is then responsible for the whole branch.
 	Team   bool
 	Tables []tableKey
 	Levels []int // the number of rules at each level, from the root's children down
 }
 
-// owner returns the namespace that is responsible for the size of the branch, as text. That is the namespace of
-// the root. But if Team is false and the branch has a Space, the text is "root>child": the namespace of the
-// root, and Space, because several namespaces may share the root.
+// owner returns, as text, the namespace that is responsible for the size of the branch. If Team is true, or if Space
+// is "", this is the namespace of the root. Otherwise several namespaces may share the root. So the text is then
+// "root>child": the namespace of the root, and the namespace of the root's children in this branch (Space).
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -92,8 +92,8 @@ type budgetOut struct {
 	// Rules is the number of rules that the host (or all hosts together, if Host is "") would have with the first
 	// omitted level. It is 0 if no level is omitted. Limit is the largest number that is allowed.
 	Rules, Limit int
-	// Few is true if Limit is budgetBase and budgetPerRoute for each route of the folder, because a limit from
-	// Options.MaxRoutes would be larger.
+	// Few is true if the folder has so few routes that they determine Limit: it is the sum of budgetBase and
+	// budgetPerRoute for each route. Few is false if Limit comes from Options.MaxRoutes.
 	Few bool
 	// Host is the host that would have too many rules. It is "" if all hosts together would have too many, or if no
 	// level is omitted.
@@ -202,8 +202,8 @@ func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	return out
 }
 
-// gatherDemands returns the step of the memo.Folds crowd and all: it adds new branches to a crowd, removes old
-// ones, and updates Rules.
+// gatherDemands returns the step of two memo.Folds: budgetRules.crowd and budgetRules.all. The step adds new branches
+// to a crowd, removes old branches, and updates crowd.Rules.
 func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	step := gather[branchKey](compareDemands)
 	rules := func(d *demandOut, had bool) (n int) {
@@ -272,11 +272,14 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches (see branchKey) that have rules at one level (the parameter depth), in the order in
-// which the method cut adds them: branches of the namespace with the fewest rules first. It leaves out the branches
-// in the map stopped. If the branch of a root is in stopped, it also leaves out each other branch of this root that
-// has no rules at level 0. The map asked has the number of rules of each owner (see owner) at the levels above; the
-// call adds the rules of this level.
+// level returns the branches (see branchKey) that have rules at one level (the parameter depth). It leaves out the
+// branches in the parameter stopped: they were cut at a level above. If the root's own branch (the branch
+// without a Space) is in stopped, level also leaves out each branch of this root that has no rules at level 0. The
+// rules of such a branch are below rules of the root's own branch.
+//
+// The result is in the order in which the method cut adds the branches: the branches of the owner with the fewest
+// rules come first (see the method owner). The parameter asked has the number of rules of each owner at the levels
+// above. level adds the rules of this level to asked, and then sorts.
 func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[string]int) (level []*demandOut) {
 	for d := range so.Branches.All() {
 		root := d.branchKey

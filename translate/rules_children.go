@@ -77,13 +77,16 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 }
 
 // childProblems returns the problems that a route has as the child of other routes. The parameter entries has the
-// route's status entries for its parents. If there are no entries, the result is the warning of the function
-// nowhere. Otherwise each entry that is a rejection gives a problem:
-//   - an error, if a parentRef names the parent, or if the route has no parentRefs and no parent accepts it;
-//   - a warning, if the route has no parentRefs, this parent names it, and another parent accepts it;
-//   - none in other cases, and if another problem already reports the rejection (Reported).
+// route's status entries for its parents. If there are no entries, the only problem is the warning that no route
+// delegates to this route (see the function nowhere). Otherwise childProblems reports the entries that are
+// rejections:
+//   - as an error, if a parentRef of the route names the parent;
+//   - as an error, if the route has no parentRefs, and no parent accepts the route;
+//   - as a warning, if the route has no parentRefs, this parent names the route, and another parent accepts the
+//     route.
 //
-// Further warnings come from besideProblems and missedEverywhere.
+// Other rejections are not reported. A rejection is also not reported if another problem already reports it
+// (Reported). Further warnings come from besideProblems and missedEverywhere.
 func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries []childEntry) []manifest.Problem {
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
@@ -109,10 +112,11 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns the verdict for the condition ResolvedRefs of a root (key): whether each delegating rule of the
-// root finds a route. The parameter mount has the rules of the root by port. Each port with delegating rules has a
-// verdict (see graftOut.resolved). The result is the first bad verdict. If all verdicts are good, the result is the
-// last one. Its message may then list routes that a rule rejects while it accepts others.
+// handedOn returns the verdict for the condition ResolvedRefs of a root route (key): whether each delegating rule of
+// the root finds a route. The parameter mount has the ports that the root serves on, and the root's rules for each
+// port. Each port with delegating rules has a verdict (see graftOut.resolved). The result is the first bad verdict.
+// If all verdicts are good, the result is the last one. The message of a good verdict names the routes that a
+// delegating rule rejects, if the rule also accepts a route.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {
@@ -163,17 +167,19 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 	return out
 }
 
-// boundTo returns the results for a route (key) as the child of other routes (see bindingOut), sorted by parent. A
-// parent has one result for each port, and for each chain of routes above it: that is, for each of its nodes.
+// boundTo returns the bindings of a route (key), sorted by parent: the results for the route as a child of other
+// routes (see bindingOut). The route can have several bindings for the same parent: one for each port of the parent,
+// and for each chain of routes above the parent.
 func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 	bindings, _ := r.in.bindings.Get(c, key)
 	return slices.AppendSeq(make([]*bindingOf, 0, bindings.Len()), bindings.All())
 }
 
-// unbound returns the rejection of a parentRef (ref) that leads to no result for the child. The reason is one of
-// three: the parent does not exist, the parent itself is not served, or no rule of the parent selects or admits the
-// child. The parameter bound has the child's results for other parents. If the parent does not exist, and one of
-// these other parents has the same name, the hint suggests it.
+// unbound returns the rejection for a parentRef (ref) of a child that has no binding for that parent (see
+// bindingOut). There are three reasons: the parent does not exist, the parent itself is not served, or no rule of the
+// parent selects or admits the child. The parameter bound has the child's bindings for other parents. If the parent
+// does not exist, and another parent in bound has the same name in another namespace, the hint suggests that other
+// parent.
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {

@@ -105,7 +105,7 @@ func compareWins(a, b *win) int {
 }
 
 // winsOf yields a win for each listener at which a route (key) lost a host to a route of another namespace. The
-// Key of each yielded member is the route that got the host.
+// Key of the yielded memo.Place is the winner: the route that got the host.
 func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
@@ -179,8 +179,9 @@ func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	return out
 }
 
-// spans reports whether the parameter hosts contains every host that the root of a node (key) serves on the port of
-// the node. A node is a route in a delegation tree (see flatKey).
+// spans reports whether the parameter hosts contains every host that a root route serves on one port. The parameter
+// key is a node of a delegation tree (see flatKey). The root route is the root of this tree, and the port is the port
+// of the node.
 func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	return !slices.ContainsFunc(r.admitted.Get(c, key.root()).Parents, func(p parentOut) bool {
 		places := slices.DeleteFunc(slices.Clone(p.Places), func(p listen.Place) bool { return p.Port != key.Port })

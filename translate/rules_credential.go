@@ -74,12 +74,13 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 	return problems
 }
 
-// notGranted returns an error for each Secret in another namespace that a policy (of) names, if no
-// ReferenceGrant allows the reference. The error does not reveal whether the Secret exists.
-func (r *credentialRules) notGranted(c *memo.Ctx, of manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
+// notGranted returns an error for each reference of a policy to a Secret in another namespace that no ReferenceGrant
+// allows. The references are in the policy's fields (the parameter extras). The error does not reveal whether the
+// Secret exists.
+func (r *credentialRules) notGranted(c *memo.Ctx, policyKey manifest.Key, extras *ir.Extras) (problems []manifest.Problem) {
 	for _, use := range extras.Credentials() {
-		ref := backend.Reference{From: of, To: use.Source.Secret}
-		if ref.To.Name == "" || ref.To.Namespace == of.Namespace || r.in.grants.Get(c, ref.To.Namespace).Permit(ref) {
+		ref := backend.Reference{From: policyKey, To: use.Source.Secret}
+		if ref.To.Name == "" || ref.To.Namespace == policyKey.Namespace || r.in.grants.Get(c, ref.To.Namespace).Permit(ref) {
 			continue
 		}
 		why := ref.NotGranted()
@@ -127,9 +128,9 @@ func (r *credentialRules) users(c *memo.Ctx, source ir.CredentialSource) *creden
 	return &credentialsOut{List: list}
 }
 
-// clients returns the keys in all entries of the Secret that source names, or of all Secrets that the selector
-// of source selects. If a Secret is missing or invalid, if no Secret is selected, or if the keys are too large,
-// the result has only the Problem.
+// clients returns the clients in a Secret, each with its API key. Each entry of the Secret is a client. The
+// parameter source names the Secret, or selects several Secrets by their labels. If a Secret is missing or invalid,
+// if no Secret is selected, or if all entries together are too large, the result has only the Problem.
 func (r *credentialRules) clients(c *memo.Ctx, source ir.CredentialSource) *credentialsOut {
 	secrets, where := []manifest.Key{source.Secret}, source.Secret.String()
 	if source.Secret.Name == "" {

@@ -80,7 +80,8 @@ func compareIssuers(a, b issuerUse) int {
 	return cmp.Or(strings.Compare(a.Issuer, b.Issuer), manifest.CompareKeys(a.Extension, b.Extension))
 }
 
-// newIssuers declares the fold of the issuers whose discovery documents extensions need.
+// newIssuers declares the memo.Fold that lists the needed discovery documents: each issuer, with the extension that
+// needs the discovery document of this issuer.
 func newIssuers(e *memo.Engine, extension *memo.Rule[manifest.Key, *extensionOut]) *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]] {
 	all := memo.NewFold[struct{}, manifest.Key, issuerUse](e, "issuers", gather[manifest.Key](compareIssuers), memo.Ordered[issuerUse].Same)
 	memo.From(all, extension, func(key manifest.Key, x *extensionOut, yield func(memo.Place[struct{}, manifest.Key], issuerUse)) {

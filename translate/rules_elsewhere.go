@@ -21,8 +21,10 @@ func inAnyNamespace(key manifest.Key) manifest.Key {
 	return key
 }
 
-// nameBucket is a group of objects of one kind whose names have the same hash, in all namespaces. One fold value
-// for each name would cost memory for every object, but wrong references are rare.
+// nameBucket is a group of objects of one kind, in all namespaces. The names of the objects in a group have the same
+// hash. The rule hintRules.elsewhere finds a name by a search in the name's group. One list for each group costs less
+// memory than one list for each name. The search takes more time, but it is only for wrong references, which are
+// rare.
 type nameBucket struct {
 	Kind   string
 	Number uint32

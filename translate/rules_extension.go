@@ -33,8 +33,9 @@ type extensionOut struct {
 	Rejected string
 	// Issuer is the issuer whose discovery document is needed, "" if none is.
 	Issuer string
-	// Backends are the backends of the extension: of its service, or of the servers with its keys. With JWT
-	// providers, Backends also has a key with the extension itself.
+	// Backends are the backends that Envoy needs for the extension: the backend of its service or identity provider,
+	// or the backends from which Envoy fetches the JWKS of its JWT providers. If the extension has JWT providers,
+	// there is one more backend.Key, whose Object is the extension itself (see the method tokens).
 	Backends []*backend.Key
 	Problems []manifest.Problem
 }
@@ -204,12 +205,14 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 	return backends, append(problems, r.in.fill(c, extras)...)
 }
 
-// teamService returns the problem of a GatewayExtension that a team wrote: path policies are in use, and the object
-// is not from a file that --cluster-paths names. The platform does not trust such an object. Envoy cannot restrict
-// the response headers of a service of extAuth or rateLimit, nor the response status of any service. The team's
-// service could split the responses of a connection that other users share (docs/guides/teams.md). All JWT providers
-// share one filter: a change of one makes Envoy fetch all keys again, and its claim headers are removed from requests
-// to all routes with jwtAuth.
+// teamService returns the problem of a GatewayExtension that a team wrote, and not the platform: the flag
+// --cluster-paths is set, and does not name the file of the object. gatefold does not use such an object, for these
+// reasons (docs/guides/teams.md):
+//
+//   - Envoy cannot restrict the response headers of a service of extAuth or rateLimit, nor the response status of
+//     any service. So the team's service could split the responses of a connection that other users share.
+//   - All JWT providers share one filter. If one provider changes, Envoy fetches the keys of all providers again. And
+//     Envoy removes the claim headers of each provider from requests to all routes with jwtAuth.
 func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
 	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",

@@ -49,9 +49,12 @@ func newFanoutRules(e *memo.Engine, in fanoutIn) *fanoutRules {
 }
 
 // runFanout returns an upper bound for the number of rules that the children of a node (see flatKey) can have. A
-// reference by name to a route that does not exist counts as one route. Heavy is set only for a root whose children
-// can have more than heavyRules rules. If the flag --cluster-paths is set, Heavy is set only for a root from a file
-// that this flag names.
+// child that the node names, but that does not exist, counts as one rule. The field Heavy is set only if all of this
+// is true:
+//
+//   - The node is a root.
+//   - The children can have more than heavyRules rules.
+//   - The flag --cluster-paths is not set, or it names the file of the root.
 func (r *fanoutRules) runFanout(c *memo.Ctx, key flatKey) *fanoutOut {
 	points := r.in.flat.Get(c, key).Points
 	out := &fanoutOut{Rules: route.Fanout(key.Route, points, func(property route.Property) route.Breadth { return r.in.breadth(c, property) })}

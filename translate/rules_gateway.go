@@ -67,7 +67,8 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	return r
 }
 
-// declareListenerSets declares the rules that read ListenerSets. The rules of Gateways read their values.
+// declareListenerSets declares the memo rules that read ListenerSets: r.listenerSet and r.joined. The memo rules that
+// read Gateways use the results of these two.
 func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
 	r.listenerSet = memo.NewRule(e, "listenerset", r.runListenerSet, deepEqual)
 	memo.Each(r.listenerSet, r.in.listenerSets)
@@ -229,9 +230,8 @@ func (r *gatewayRules) runClient(c *memo.Ctx, gateway manifest.Key) string {
 	return ""
 }
 
-// clientOf returns "namespace/name" of the Secret with the client certificate of a Gateway ("namespace/name"),
-// as runClient does. For a Gateway without a client certificate, it returns "" and does not run the rule
-// client.
+// clientOf returns the result of runClient for a Gateway. The parameter gateway is "namespace/name". If the Gateway
+// names no client certificate, clientOf returns "" without running the memo rule r.client.
 func (r *gatewayRules) clientOf(c *memo.Ctx, gateway string) string {
 	key := ir.GatewayKey(gateway)
 	if len(r.in.clientIndex.Get(c, key)) == 0 {

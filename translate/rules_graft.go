@@ -12,8 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// bindingOut is a binding: the result for a candidate child below one node of a parent (see linkKey). It says
-// which rules of the parent accept or reject the child. The status of the child is built from all its bindings.
+// bindingOut is a binding: the result for a candidate child below one parent. It says which rules of the parent
+// accept or reject the child. If the parent serves on several ports, or is itself below several chains of routes, the
+// child has one binding for each port and each chain (see linkKey). The status of the child is built from all its
+// bindings.
 type bindingOut struct {
 	Parent manifest.Key
 	// Named is true if a rule of the parent names the child.
@@ -28,7 +30,8 @@ type bindingOut struct {
 	Unsupported []string
 }
 
-// bindingOf is a binding with its key, as a member of the fold bindings.
+// bindingOf is a binding (bindingOut) with the linkKey that it is the result for. The field graftRules.bindings
+// collects the bindings of each child.
 type bindingOf struct {
 	key linkKey
 	*bindingOut
@@ -54,8 +57,10 @@ type graftIn struct {
 	WildcardNamespace string
 }
 
-// graftRules add the rules of delegated routes to the virtual hosts (tableKey) of their roots, and return the
-// result for each child.
+// graftRules handle delegation. For each node of a delegation tree (see flatKey), the rule graft returns the rules
+// that the node adds to the virtual hosts (tableKey) of its root route. For each candidate child of a node, the rule
+// binding returns which rules of the parent accept or reject the child. The fold bindings collects these results by
+// child.
 type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]
@@ -84,13 +89,17 @@ func (r *graftRules) report(all *problemFold) {
 	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
 }
 
-// runGraft returns the rules that a node (see flatKey) adds to the virtual hosts of its root. If the node is a
-// child, these include the rules of its route. For each delegating match (route.Point) of the route, runGraft also
-// decides whether the guard Point.Rest is added. The guard answers the requests that no child route matches. It is
-// added in these cases only:
-//   - The Point accepts no route, must not delegate, or is Guarded.
-//   - A route that the Point names is missing.
-//   - A route that the Point selects has too many copies (see overloads).
+// runGraft returns the rules that a node adds to the virtual hosts of its root route. A node is a route in a
+// delegation tree (see flatKey). If the node is a child, it adds the rules of its route. If the node is the root, its
+// own rules are not included, because they are in the mountOut.
+//
+// Every node also adds guards. The guard of a delegating match (route.Point) is the rule Point.Rest, which answers
+// the requests that no child route matches. It is added in these cases only:
+//   - The match accepts no route as a child.
+//   - A route that the delegating rule names does not exist.
+//   - The match selects a route that has too many copies (see overloads).
+//   - The match must not delegate, because delegation would create too many rules (see budgetOut).
+//   - The delegating rule also has backends (Point.Guarded).
 //
 // If the node's own route or the root has too many copies, no rule is added.
 func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
@@ -131,9 +140,9 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	return out
 }
 
-// runBinding returns the result of a candidate child below one node of a parent. It returns nil if no rule of the
-// parent accepts or rejects the candidate. For example, a wildcard of the parent may select the parent itself,
-// which is then ignored (see runLink).
+// runBinding returns the binding of a candidate child below a parent (see bindingOut and linkKey). It returns nil if
+// no rule of the parent accepts or rejects the candidate. For example, a wildcard of the parent may select the parent
+// itself, which is then ignored (see runLink).
 func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	link := r.in.link.Get(c, key)
 	out := &bindingOut{Parent: key.Parent.Route, Named: link.Named, Rejections: link.Rejections}
@@ -162,12 +171,13 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 	return out
 }
 
-// searchOf returns what a delegating rule (point) finds: the number of routes that the rule accepts, the routes that
-// it rejects, and the first missing route that the rule names.
-//
-// The list search.rejected has at most route.Named+1 routes, because a message names only route.Named of them. If
-// the rule accepts routes, the list has only the rejections that users must still see (see rejectedChild.matters).
-// If the rule neither accepts nor rejects a route, the field search.nobody has a message.
+// searchOf returns what a delegating match (the parameter point) finds:
+//   - live is the number of routes that the match accepts as children.
+//   - rejected has the routes that the match rejects. If the match accepts other routes, rejected has only the
+//     rejections that users must see nevertheless (see rejectedChild.matters). A message names at most route.Named
+//     routes; rejected has at most one more, which tells that there are others.
+//   - missing is the first route that a backendRef of the rule names and that does not exist.
+//   - nobody is a message. It is set only if the match neither accepts nor rejects a route.
 func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) search {
 	out := search{Point: point}
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})

@@ -132,10 +132,11 @@ func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[id
 	}
 }
 
-// forged returns the names of the headers that a virtual host removes from requests of clients, sorted. They
-// are the identity headers (see identityAt) that the policies of the listener (host) set, and those of each
-// namespace with routes in the virtual host (owners). A namespace whose header names are too long (see
-// overfull) is in closed instead, with the reason; its routes answer 500.
+// forged returns the sorted names of the identity headers (see identityAt) that a virtual host removes from the
+// requests of clients, so that clients cannot forge these headers. Some of the headers are set by the policies of the
+// listener (the parameter host). The others are set by policies in the namespaces that have routes in the virtual
+// host (the parameter owners). If the header names of a namespace are too long (see overfull), they are left out. The
+// map closed then has the namespace, with the reason. The routes of the namespace answer 500.
 func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
 	if host != nil {
 		names = host.Extras.IdentityNames()
@@ -158,9 +159,9 @@ func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[
 	return slices.Compact(names), closed
 }
 
-// closing returns the table t with a change: the rules of the given namespaces are replaced by rules that
-// answer 500. The map namespaces has the reason for each of them. If the map is empty, the result is t itself.
-// Otherwise the result has only the field rules.
+// closing returns the table t with a change: rules that answer 500 replace the rules of some namespaces. The keys of
+// the map namespaces are these namespaces, and its values are the reasons. If the map is empty, closing returns t
+// itself. Otherwise, only the field rules is set in the returned table.
 func (t table) closing(namespaces map[string]*closing) table {
 	if len(namespaces) == 0 {
 		return t

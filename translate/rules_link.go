@@ -68,23 +68,23 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints tells the fold live under which delegating rules (route.Point) of its parent a child has rules. The
-// parameter key is the child's node. livePoints yields a memo.Place for each of these Points: its Key is the Point,
-// and its ID is the child's node.
+// livePoints yields the members of the fold "live". This fold counts the children that have rules below a delegating
+// match (route.Point). The parameter key is the node of one child. For each Point of the parent below which the
+// child has rules, livePoints yields a Place: Place.Key is the Point, and Place.ID is the child's node.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})
 	}
 }
 
-// runLink returns the rules of a parent that may delegate to a candidate child, and the rejections by the
-// parent's other rules. If the link closes a cycle, makes a chain of more than Options.MaxDepth routes, or leaves no
-// host (see narrow), the result has no rules, and only the rejection for this reason. The result is empty in each of
-// these cases:
-//   - The candidate or the parent does not exist.
+// runLink returns which rules of a parent may delegate to a candidate child (Links), and why other rules of the
+// parent may not (Rejections). If the link closes a cycle, makes a chain of more than Options.MaxDepth routes, or
+// leaves no host (see narrow), the result has no Links, and one rejection with this reason. The result is empty in
+// each of these cases:
+//   - The candidate does not exist, or the parent has no delegating rules.
 //   - The children in the candidate's namespace exceed the budget.
-//   - The candidate is the parent itself or a route above it, the parent does not select the candidate by name,
-//     and the candidate does not allow this parent (route.Consents).
+//   - The link closes a cycle only by accident: a rule of the parent selects the candidate by its namespace or label,
+//     no rule selects it by name, and the candidate's parentRefs do not name the parent (route.Consents).
 func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	object, ok := r.in.routes.Get(c, key.Child)
 	parent := r.points.Get(c, key.Parent)

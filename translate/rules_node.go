@@ -28,9 +28,11 @@ type nodeIn struct {
 type nodeRules struct {
 	in   nodeIn
 	flat *memo.Rule[flatKey, *flatOut]
-	// link has the links that the node of a child depends on. The rules link and flat depend on each other: the node
-	// of a child reads its link, and a link reads the node of the parent, which has a shorter chain. So link is the
-	// only rule that is declared after a rule that reads it (flat). A link also reads the budget.
+	// link returns the link (see linkKey) between the node of a child and the node of its parent. The memo rules flat
+	// and link read each other: flat for the child reads link, and link reads flat for the parent. This ends, because
+	// the chain of the parent is shorter. A memo rule is declared before the memo rules that read it. The only
+	// exception is link, which is declared after flat. link also reads the budget: how many levels of delegation are
+	// built (budgetOut).
 	link *memo.Rule[linkKey, *linkOut]
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // offerKey is a namespace (Space) and a property by which parents select routes, for example a label
-// (route.Property). Only properties that routes of several namespaces can have are in an offerKey.
+// (route.Property). Only properties that routes of several namespaces can have are used as the field Property (see
+// route.Property.Spans).
 type offerKey struct {
 	Property route.Property
 	Space    string
@@ -29,11 +30,16 @@ type offerIn struct {
 // offerRules count routes for delegation. A parent selects its child routes by a route.Property: a name, a
 // namespace, a label or a parentRef. For each such property, offerRules count the routes that have it.
 type offerRules struct {
-	in      offerIn
+	in offerIn
+	// offered counts the routes of all namespaces that have a property. It leaves out properties of the forms ByName
+	// and ByParentIn (route.SelectorForm).
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
-	offers  *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
-	spaces  *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
-	count   *memo.Fold[struct{}, manifest.Key, struct{}, int] // the number of all routes
+	// offers counts the routes of a single namespace that have a property. It has only properties that routes of
+	// several namespaces can have (route.Property.Spans).
+	offers *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
+	// spaces has the counts of offers as one list for each property, sorted by namespace.
+	spaces *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
+	count  *memo.Fold[struct{}, manifest.Key, struct{}, int] // the number of all routes
 }
 
 func newOfferRules(e *memo.Engine, in offerIn) *offerRules {

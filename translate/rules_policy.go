@@ -249,15 +249,16 @@ func (g *gathering) add(key manifest.Key, standing policy.Standing) (found bool)
 	return true
 }
 
-// attach adds the policies that target a whole object, and those that target one section of the object: a rule of a
-// route, or a listener. The parameter at has the policies of the object and all its sections. If too many policies
-// apply, none is added, and the rules answer 500. The parameter kind is the kind of the policies, for the message.
-func (g *gathering) attach(at *attachments, section, kind string) {
-	if crowded := at.closing(kind, section); crowded != nil {
+// attach adds the policies that apply to one section of an object: a rule of a route, or a listener. They are the
+// policies that target the section, and the policies that target the whole object. The parameter policies has the
+// policies that target the object or any of its sections, and kind is their kind, for the message. If too many
+// policies apply, attach adds none, and the rules answer 500.
+func (g *gathering) attach(policies *attachments, section, kind string) {
+	if crowded := policies.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
 		return
 	}
-	for _, one := range at.Aims {
+	for _, one := range policies.Aims {
 		for _, target := range one.Targets {
 			switch target.Section {
 			case "":

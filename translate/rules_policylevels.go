@@ -16,11 +16,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// policyLevels returns the policies of a rule, by level. There is one level for each rule that delegates to the rule,
-// root first. The last level has the policies of the rule itself. The parameter routeKey is the key of the rule's
-// route, rules has the rules of this route, and targeted is true if a policy targets the route. If targeted is false
-// and no filter of the rule names a policy, the last level is nil. If no other level has policies either (the usual
-// case), the result is nil.
+// policyLevels returns the policies of a rule, by level. Each delegating rule on the way from the root to this rule
+// has a level, the root first. The last level has the policies of this rule itself. The last level is nil if no
+// policy targets this rule's route and no filter of this rule names a policy. If no other level has policies either
+// (the usual case), the result is nil.
+//
+// The parameter routeKey is the key of the rule's route. The parameter rules has all rules of this route. The
+// parameter targeted is true if a policy targets this route.
 func (r *policyRules) policyLevels(c *memo.Ctx, routeKey manifest.Key, rules []api.HTTPRouteRule, rule *ir.Rule, targeted bool) []*levelOut {
 	var out []*levelOut
 	for _, hop := range rule.Chain {
@@ -95,11 +97,11 @@ type joinedLevels struct {
 	*policy.Resolved
 	extras *ir.Extras
 	parts  []ir.Part
-	// closed is the reason for the rule to answer 500, nil if it serves: the first reason of the levels (see
-	// closing.before). closedBy is the index of the level with this reason.
+	// closed is the reason why the rule answers 500. It is nil if no level has a reason. If several levels have a
+	// reason, closing.before decides which reason is used. closedBy is the index of the level with the used reason.
 	closed   *closing
 	closedBy int
-	// backends are the backends of the services that extras names.
+	// backends are the backends of the external services in the field extras.
 	backends []*backend.Key
 	// loosened are the protecting fields that a policy of a higher level sets and a lower level overrides.
 	loosened []policy.Loosening

@@ -74,11 +74,11 @@ type policyStatusIn struct {
 // policyStatusRules build the statuses of TrafficPolicies.
 type policyStatusRules struct {
 	in policyStatusIn
-	// The rule lost has the targets of a policy that do not exist, and its selectors that select no object.
+	// lost returns the targets of a policy that do not exist, and the policy's selectors that select no object.
 	lost         *memo.Rule[manifest.Key, []targetOut]
 	effects      *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
-	// The rule unchecked warns of a policy that does not protect some TCP, TLS or UDP listeners of its targets.
+	// unchecked returns a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
@@ -183,9 +183,10 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses yields one effect for each policy that a node (see flatKey) uses in a virtual host. The Key of each
-// yielded memo.Place is the policy and the Gateway of the virtual host (the parameter table); its ID is the node.
-// yieldUses skips the Keys in the parameter seen, and adds every Key that it yields to seen. So each policy has
+// yieldUses yields one effect for each policy that a node (see flatKey) uses in a virtual host. The parameter table
+// is the virtual host. The Key of a yielded memo.Place has the policy and the Gateway of the virtual host. The ID of
+// the memo.Place is the node. The map seen has the Keys that were yielded already. yieldUses skips these Keys, and
+// adds each new Key to the map. The caller passes one map for all virtual hosts of a node, so that each policy has
 // one effect for each node and Gateway.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Effect),
@@ -198,8 +199,9 @@ func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyU
 	}
 }
 
-// countEffects is the step of the memo.Fold policyuses. It adds the effects of new members to the counts f, and
-// subtracts the effects of removed members.
+// countEffects is the step of a memo.Fold that counts the effects of a policy at a Gateway (the fold "policyuses" in
+// newPolicyStatusRules). For each member, countEffects adds the new effect to the counts f, and subtracts the old
+// effect.
 func countEffects(f effectCounts, members []memo.Member[flatKey, policy.Effect]) effectCounts {
 	for _, m := range members {
 		if m.Had {
@@ -220,9 +222,10 @@ type hostTarget struct {
 }
 
 // hostTargets returns the Gateways, ListenerSets and listeners that a policy targets, each with the effects of the
-// policy at its listeners. A field of the policy has no effect if a policy of the same objects overrides it. It
-// does not matter whether single routes override it. Targets without effects, for example targets without
-// listeners, are left out. If a selector selects more than maxListed objects, the other objects are left out, too.
+// policy at its listeners. At a listener, a field of the policy has no effect if it is overridden by another policy
+// for the listener, for its ListenerSet or for its Gateway. Policies for routes do not count here, even if they
+// override the field. Targets without effects, for example targets without listeners, are left out. If a selector
+// selects more than maxListed objects, the other objects are left out, too.
 func (r *policyStatusRules) hostTargets(c *memo.Ctx, key manifest.Key) []hostTarget {
 	var out []hostTarget
 	for _, target := range r.in.aims.targets.Get(c, key) {

@@ -21,7 +21,8 @@ type problemSet struct {
 
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
-// problemFold is the fold of all problems. Its value has one problemSet for each value that has problems.
+// problemFold is the fold of all problems. Each value of a rule or fold that causes problems is a member. The result
+// has one problemSet for each member.
 type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 
 // reporter is a part of the network (see network) whose values contain problems.
@@ -40,19 +41,20 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom adds the problems in all values of a rule or fold (the parameter of) to f, the fold of all problems.
-// The function list returns the problems in one value. The id of the value's problemSet consists of the parameter
-// name and the key of the value.
-func problemsFrom[K comparable, V any](f *problemFold, name string, of memo.Keyed[K, V], list func(V) []manifest.Problem) {
-	memo.From(f, of, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
+// problemsFrom adds problems to f, the fold of all problems. They come from the values of one rule or fold (the
+// parameter source). The function list returns the problems in one value. The id of a value's problemSet consists of
+// the parameter prefix and the key of the value.
+func problemsFrom[K comparable, V any](f *problemFold, prefix string, source memo.Keyed[K, V], list func(V) []manifest.Problem) {
+	memo.From(f, source, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {
-			yield(memo.Place[struct{}, string]{ID: fmt.Sprint(name, " ", key)}, problems)
+			yield(memo.Place[struct{}, string]{ID: fmt.Sprint(prefix, " ", key)}, problems)
 		}
 	}, deepEqual)
 }
 
-// gatherProblems is the step of the problemFold. It replaces the sets of changed values, and removes the sets
-// of values without problems.
+// gatherProblems is the step function of the problemFold (see memo.NewFold). Each member is the problems of one value
+// of a rule or fold. If a member is new or changed, gatherProblems stores its problemSet. If a member no longer
+// exists, because the value has no problems, gatherProblems removes its problemSet.
 func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []manifest.Problem]) memo.Ordered[problemSet] {
 	if sets.Len() == 0 {
 		sets = memo.NewOrdered(compareSets)

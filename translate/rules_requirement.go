@@ -16,11 +16,13 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// tokens returns the JWT providers of an extension (the parameter key). It adds to out.Backends the backends from
-// which Envoy fetches the providers' JWKS, and it adds to problems what is wrong with the extension. If Envoys
-// rejected the extension, it sets out.Rejected. It also adds the extension itself to out.Backends, as a backend.Key.
-// So it is known which Gateways use the extension, and the filter of a Gateway has only the extensions that the
-// policies of the Gateway's routes and listeners use.
+// tokens returns the JWT providers of an extension (the parameter key). It adds to problems what is wrong with the
+// extension. If Envoys rejected the extension, it sets out.Rejected. It adds to out.Backends the backends from which
+// Envoy fetches the providers' JWKS.
+//
+// tokens also adds the extension itself to out.Backends, as a backend.Key. The clusterRules find out which Gateways
+// need which backends, and so also which Gateways need the extension. The filter of a Gateway then has only the
+// extensions that the policies of its routes and listeners use.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)

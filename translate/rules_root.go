@@ -12,8 +12,9 @@ import (
 // that it serves there.
 type mountOut struct {
 	Attach *attachOut
-	// closed has the one rule that answers 500 in the virtual hosts of a route with too many copies (see
-	// copies). It is nil for all other routes, and also if even that rule exceeds the limit (see
+	// closed is set if the rules of the route have too many copies in virtual hosts (see Options.MaxCopies and the
+	// type copies). Then the virtual hosts contain the one rule in closed, which answers 500, instead of the route's
+	// own rules. closed is nil for all other routes. It is also nil if even this one rule has too many copies (see
 	// spreadRules.where).
 	closed *flatOut
 	// flats are the rules of the route for each port, in the order of Attach.Ports. If the route serves on no
@@ -41,8 +42,9 @@ func (m *mountOut) flat(port int32) *flatOut {
 	return m.flats[at]
 }
 
-// tables calls yield for each virtual host that the route's rules are in, with the flattened rules for its
-// port.
+// tables calls yield for each virtual host that contains rules of the route. The arguments of yield are the key of
+// the virtual host, and the rules of the route for the port of the virtual host. If m.closed is set, it replaces
+// these rules.
 func (m *mountOut) tables(yield func(tableKey, *flatOut)) {
 	for key, place := range m.Attach.places() {
 		if m.closed != nil {
@@ -60,8 +62,8 @@ type rootIn struct {
 	routes *objects
 }
 
-// rootRules build the rules of HTTPRoutes and GRPCRoutes that attach to listeners. They build the rules as the
-// virtual hosts contain them (see placed), for example with the policies of listeners.
+// rootRules build the rules of HTTPRoutes and GRPCRoutes that attach to listeners. The built rules have the form that
+// virtual hosts contain (see the type placed). For example, the policies of listeners are already applied.
 type rootRules struct {
 	in    rootIn
 	mount *memo.Rule[manifest.Key, *mountOut]

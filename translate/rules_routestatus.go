@@ -129,9 +129,10 @@ func (o outcome) lost(parent parentOut) string {
 	return route.Several(words)
 }
 
-// attachedTo yields the listeners that a route is attached to. The status of a listener has the number of these
-// routes (Gateway API, ListenerStatus.attachedRoutes). If whole is true, attachedTo yields nothing: no rule of the
-// route works, so the route is not accepted and does not count.
+// attachedTo yields each listener that a route is attached to. The status of a listener has the number of routes
+// for which attachedTo yields it (Gateway API, ListenerStatus.attachedRoutes). The parameter whole is true if the
+// route is rejected as a whole, because none of its rules works. attachedTo then yields nothing, because a rejected
+// route does not count.
 func attachedTo(key manifest.Key, attach *attachOut, whole bool, yield func(memo.Place[listenerKey, manifest.Key], struct{})) {
 	if whole {
 		return

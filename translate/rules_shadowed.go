@@ -19,7 +19,7 @@ type shadow struct {
 	spot
 	// By is the other match of the pair.
 	By spot
-	// Wins is true if the problem is about the match that serves, so that By is the one that never does.
+	// Wins is true if the embedded spot gets the requests, and By gets none. If Wins is false, By gets them.
 	Wins bool
 	Why  string
 }
@@ -90,12 +90,14 @@ func (r *shadowRules) report(all *problemFold) {
 	problemsFrom(all, "shadowed", r.shadowed, shadowProblems)
 }
 
-// shadows returns the problems that are shown for two rules with the same match in a virtual host (the parameter
-// table). It returns at most one problem for each namespace:
-//   - If the routes of the two rules are in different namespaces, both routes have a problem.
-//   - The ways from the root route to the two rules first differ at two routes (route.Parting). If these two routes
-//     are in different namespaces, both of them have a problem.
-//   - If neither is the case, only the route of the later rule has a problem.
+// shadows returns the problems that are shown for two rules with the same match. The parameter table is their virtual
+// host. Which routes have a problem depends on two questions:
+//   - Are the routes of the two rules in different namespaces? Then both routes have a problem.
+//   - Each rule has a chain of routes, from its root route down to its own. Are the two routes at which the chains
+//     first differ (route.Parting) in different namespaces? Then both of them have a problem.
+//
+// If both answers are no, only the route of the later rule has a problem. If both are yes, a namespace that has a
+// problem by the first question gets no other one by the second.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {

@@ -154,7 +154,9 @@ func onLoopback(endpoints []ir.Endpoint) bool {
 type insecureUse struct {
 	portKey
 	Route manifest.Key
-	By    string // what needs the sign-in: "route" for Route itself, or the name of a node below it (see flatKey)
+	// By is "route" if Route is served on the port as a root. If Route is served there as a child route, By is
+	// "node " and the name of its node in the delegation tree (flatKey.String).
+	By string
 }
 
 func compareInsecure(a, b insecureUse) int {
@@ -184,10 +186,10 @@ func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Probl
 	return problems
 }
 
-// eachSignIn yields a pair for each GatewayExtension with which users sign in: the extension, and the Gateway
-// ("namespace/name"). A pair that is already in seen is skipped; every yielded pair is added to seen. The
-// parameter member is the ID of the yielded members: it names the route, node or listener that uses the
-// extensions.
+// eachSignIn yields one signInUse for each of the extensions: the extension, and the Gateway ("namespace/name") whose
+// users sign in with it. A signInUse that is already in seen is skipped; every yielded one is added to seen. The
+// parameter member becomes the ID in each yielded memo.Place. It names what uses the extensions: a route, a node of a
+// delegation tree (see flatKey) or a listener.
 func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bool, member string, yield func(memo.Place[signInUse, string], struct{})) {
 	for _, extension := range extensions {
 		if use := (signInUse{gateway, extension}); !seen[use] {
@@ -197,7 +199,8 @@ func eachSignIn(gateway string, extensions []manifest.Key, seen map[signInUse]bo
 	}
 }
 
-// signInsOf returns the identity provider that extras names, nil if there is none.
+// signInsOf returns the key of the GatewayExtension in extras.OAuth2, with which users sign in, as a list of one key.
+// It returns nil if there is no such extension.
 func signInsOf(extras *ir.Extras) []manifest.Key {
 	if extras == nil || extras.OAuth2 == nil {
 		return nil
@@ -239,8 +242,8 @@ func cookieSecret(extension manifest.Key, secret ir.Hidden) ir.Hidden {
 	return ir.Hidden(hex.EncodeToString(key))
 }
 
-// missingClientSecret returns the error for an identity provider whose client secret is missing or cannot be
-// used. It returns nil if the secret is usable, and for other extensions.
+// missingClientSecret returns an error if a GatewayExtension is an identity provider (OAuth2) and its client secret
+// is missing or cannot be used. Otherwise it returns nil.
 func (r *credentialRules) missingClientSecret(c *memo.Ctx, key manifest.Key, from *api.GatewayExtensionSpec) []manifest.Problem {
 	if from.OAuth2 == nil {
 		return nil

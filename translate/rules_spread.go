@@ -23,12 +23,13 @@ import (
 // root. The rules of the route are built before they are counted, within the limits of rules_budget.go. The
 // copies of the rules are built later.
 
-// reach says how far the rules of a root spread: how many virtual hosts contain the rules (Tables), on how many
-// ports. Rules that compute costs read only a reach, so that other edits of the root do not make them run.
+// reach says how far the rules of a root route spread: Tables is the number of virtual hosts that contain the
+// rules, and Ports is the number of their ports. The cost of a delegated route is computed from this value and not
+// from the root itself. So an edit of the root that does not change the reach needs no new computation.
 type reach struct {
 	Tables, Ports int
-	// Team is true if path policies are in force and the root does not come from cluster paths. The namespace
-	// of the root is then responsible for all routes below it.
+	// Team is true if --cluster-paths is set and does not name the root's file (manifest.OtherFile). The namespace
+	// of the root is then responsible for all routes below the root.
 	Team bool
 }
 
@@ -49,14 +50,15 @@ type spreadIn struct {
 	MaxCopies int
 }
 
-// spreadRules limit the cost of the copies of matches, and of policies on virtual hosts.
+// spreadRules limit the cost of the copies in virtual hosts (see copies). A match of a route has a copy in each
+// virtual host of the route. A policy of a Gateway or listener has a copy in each virtual host of the listeners.
 type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
 	reach    *memo.Rule[manifest.Key, reach]
-	alone    *memo.Rule[manifest.Key, copies]
-	under    *memo.Rule[shareKey, copies]
-	loud     *memo.Fold[struct{}, struct{}, spreadTotal, spreadTotal]
+	alone    *memo.Rule[manifest.Key, copies]                         // of the own rules of each root route
+	under    *memo.Rule[shareKey, copies]                             // of the rules of each delegated route, by root
+	loud     *memo.Fold[struct{}, struct{}, spreadTotal, spreadTotal] // all costs; empty if they do not exceed the limit
 	overload *memo.Rule[struct{}, *overloads]
 }
 
@@ -114,8 +116,8 @@ func (f *flatOut) below() below {
 	return out
 }
 
-// addBelow is the function by which the memo.Fold below updates its value, the parameter sum. It adds the new
-// members to the sum, and subtracts the removed ones.
+// addBelow updates a value of the memo.Fold spreadRules.below after members changed. The parameter sum is the old
+// value. addBelow adds the new members to it, subtracts the removed ones, and returns the result.
 func addBelow(sum below, members []memo.Member[flatKey, below]) below {
 	for _, m := range members {
 		sum.Rules += m.New.Rules - m.Old.Rules
@@ -135,8 +137,8 @@ func (r *spreadRules) runReach(c *memo.Ctx, key manifest.Key) reach {
 	return reach{Tables: attach.tables(), Ports: len(attach.Ports), Team: object.Source == manifest.OtherFile}
 }
 
-// runAlone returns the copies of a root route's own rules (see copies), computed without building the rules.
-// They are zero for a route that is in no virtual host.
+// runAlone returns how many virtual hosts contain the own rules of a root route, and what that costs (see copies).
+// It computes the cost without building the rules. The result is zero for a route that is in no virtual host.
 func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	object, ok := r.in.routes.Get(c, key)
 	tables := r.in.admitted.Get(c, key).tables()
@@ -146,7 +148,8 @@ func (r *spreadRules) runAlone(c *memo.Ctx, key manifest.Key) copies {
 	return newCopies(key.Namespace, tables, r.in.loadOf(c, object))
 }
 
-// runUnder returns the copies of a delegated route's rules in the virtual hosts of one root (see copies).
+// runUnder returns how many virtual hosts of one root contain the rules of a delegated route, and what that costs
+// (see copies).
 func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	owner := key.Root.Namespace
 	root := r.reach.Get(c, key.Root)
@@ -157,21 +160,22 @@ func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
-// shareOfRoute yields the share of a route with the given copies of its own rules (see copies) if the copies
-// cost more than what is free. Otherwise it yields nothing.
+// shareOfRoute yields a share that consists of a route's key and its copies, if the Cost of the copies is above
+// their Free (see copies). Otherwise it yields nothing.
 func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	shareOf(shareKey{Root: key}, c, yield)
 }
 
-// shareOf yields a share with the given key and copies (see copies) if the copies cost more than what is free.
-// Otherwise it yields nothing.
+// shareOf yields a share that consists of the given key and copies, if the Cost of the copies is above their Free
+// (see copies). Otherwise it yields nothing.
 func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	if c.extra() > 0 {
 		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
 	}
 }
 
-// listenersOf returns the keys of the listeners of a Gateway that serve, nil for a nil Gateway.
+// listenersOf returns the keys of those listeners of the Gateway g that can be configured in Envoy
+// (Listener.Serves). It returns nil if g is nil.
 func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	if g == nil {
 		return nil
@@ -184,9 +188,10 @@ func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	return keys
 }
 
-// runHostShare returns the cost of what policies add to all virtual hosts of a listener, without building the
-// virtual hosts. The whole cost is counted for the policy with the most expensive field. If the cost for each
-// virtual host is at most freeUnits, the result is zero.
+// runHostShare returns the cost of what policies add to all virtual hosts of a listener. It computes the cost
+// without building the virtual hosts. A share can name only one policy, so the cost of all policies is in the share
+// of one of them: the policy with the most expensive field (hostLevel.Heaviest). If the policies add a cost of at
+// most freeUnits to each virtual host, the result is zero.
 func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return share{}
@@ -203,9 +208,9 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares is the function by which the memo.Fold carried updates its value after shares changed. The value
-// (sum) is what one policy adds to the virtual hosts of all listeners. The parameter members has the changed shares
-// of single listeners. addHostShares returns the new sum.
+// addHostShares updates a value of the memo.Fold named "carried" after shares changed, and returns the new value. The
+// parameter sum is the old value: what one policy adds to the virtual hosts of all listeners. The parameter members
+// has the changed shares, each for one listener.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {
@@ -218,8 +223,8 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	return sum
 }
 
-// addTotal is the function by which the memo.Folds total and width update their spreadTotal after shares changed.
-// It adds the new shares, removes the old ones, and adjusts the sum Extra.
+// addTotal updates the value of the memo.Fold named "total" or "width" after shares changed, and returns the new
+// value. The parameter t is the old value. addTotal adds the new shares, removes the old ones, and adjusts t.Extra.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
 		t.Shares = memo.NewOrdered(compareShares)
@@ -256,13 +261,14 @@ func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	return out
 }
 
-// where returns at which listeners a route attaches. If the route does not have too many copies (see copies),
-// attach is the value of in.admitted, and closed is nil. If it has too many, it is closed:
-//   - In attach, each parentRef that accepted the route now rejects it.
-//   - closed has one rule, which answers 500 in the virtual hosts of the route.
+// where returns at which listeners a route attaches. If the route does not have too many copies (see copies), the
+// result attach is the value of in.admitted, and the result closed is nil. If the route has too many copies, none of
+// its own rules are served:
+//   - The result attach differs from in.admitted: each parentRef that accepted the route now rejects it.
+//   - The result closed has one rule in place of the route's own rules. It answers 500 in the route's virtual hosts.
 //
-// If even this one rule exceeds the limit, closed is nil, and attach has no places. The same is true for a
-// TCPRoute, TLSRoute or UDPRoute.
+// If even this one rule exceeds the limit, the result closed is nil, and the result attach has no virtual hosts. The
+// same is true for a TCPRoute, TLSRoute or UDPRoute with too many copies.
 func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, closed *flatOut) {
 	attach = r.in.admitted.Get(c, key)
 	over, cut := r.overload.Get(c, struct{}{}).Cut[shareKey{Root: key}]

@@ -31,7 +31,7 @@ type tableRules struct {
 	in         tableIn
 	table      *memo.Fold[tableKey, string, *entry, table]
 	host       *memo.Rule[tableKey, *hostOut]
-	groupTwins func([]*entry) [][]*entry // for entries in the order of a table
+	groupTwins func([]*entry) [][]*entry // groups entries with the same match; the argument must be in a table's order
 	step       func(table, []memo.Member[string, *entry]) table
 }
 

@@ -21,10 +21,11 @@ type trustUse struct{ Gateway, Trust string }
 
 func (k trustUse) String() string { return k.Gateway + " " + k.Trust }
 
-// trustOut is a bundle of CA certificates for Envoy, with details of its objects that may be shown. The bundle
-// of the system has no objects.
+// trustOut is a bundle of CA certificates for Envoy.
 type trustOut struct {
-	Resource    xds.Resource
+	Resource xds.Resource
+	// Authorities has an entry for each object whose CA certificates are in the bundle. It is nil for the bundle of
+	// the system's CA certificates.
 	Authorities []ir.Authorities
 }
 

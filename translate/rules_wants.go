@@ -5,10 +5,11 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// overOut says to which namespaces a node must not delegate, because their children would exceed a budget (see
-// budgetOut).
+// overOut says to which namespaces a node of a delegation tree (see flatKey) must not delegate. The child routes from
+// these namespaces would have more rules than a budget allows (see budgetOut).
 type overOut struct {
-	heavy map[string]int // fanoutOut.Heavy of the node
+	// heavy has the namespaces whose child routes can have many rules (see fanoutOut.Heavy).
+	heavy map[string]int
 	// stopped has the exceeded budgets, by namespace. Each namespace in heavy has a budget of its own in this
 	// node. The entry "" is the budget that all other namespaces share.
 	stopped map[string]*budgetOut
@@ -47,8 +48,8 @@ type wantIn struct {
 	budget *memo.Rule[branchKey, budgetOut]
 }
 
-// wantRules find the properties by which nodes select child routes (route.Property). They leave out what
-// exceeds a budget.
+// wantRules find the properties (route.Property) by which the nodes of a delegation tree (see flatKey) select child
+// routes. They leave out namespaces whose routes would have more rules than a budget allows (see budgetOut).
 type wantRules struct {
 	in    wantIn
 	wants *memo.Rule[flatKey, []route.Property]
@@ -83,10 +84,10 @@ func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	return out
 }
 
-// overPoint returns an exceeded budget because of which a delegating rule (the parameter point) may not select some
-// routes. It tries the namespaces from which the rule selects routes, and returns the first exceeded budget. If there
-// is none, it returns nil. The parameter key is the node that has the rule, and the parameter over is the result of
-// overBudget for this node.
+// overPoint returns an exceeded budget (see budgetOut) that limits a delegating rule, or nil if there is none. Such a
+// budget forbids the rule to select routes of a namespace. If there are several, overPoint returns the first that it
+// finds. The parameter point is the rule. The parameter key is the route that has the rule, as a node of a delegation
+// tree (see flatKey). The parameter over is the result of overBudget for this node.
 func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over *overOut) *budgetOut {
 	if over == nil {
 		return nil
@@ -101,9 +102,11 @@ func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over
 	return nil
 }
 
-// runWants returns the properties by which a node (see flatKey) selects child routes, for example a label
-// (route.Property). If no budget of the node is exceeded, these are all properties that its rules name.
-// Otherwise each property is split by namespace, and namespaces over their budget are left out.
+// runWants returns the properties (route.Property, for example a label) by which a node of a delegation tree (see
+// flatKey) selects child routes. If overBudget returns nil for the node, the result has the properties that the rules
+// of the node name. Otherwise runWants replaces each property by several: one for each namespace that has routes with
+// the property, limited to this namespace. It leaves out the namespaces to which the node must not delegate (see
+// overOut).
 func (r *wantRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {

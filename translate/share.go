@@ -51,15 +51,17 @@ type copies struct {
 	// Owner is the namespace that is responsible for the copies: that of the root. If the root is shared by
 	// namespaces, it is "root>child", the namespaces of the root and of the child.
 	Owner string
-	// Tables is the number of virtual hosts with copies. Cost is the cost of all copies, in plain routes of Envoy.
-	// Free is the amount of the cost that does not count. For the values of attachRules.wide, Tables and Cost are
-	// the number of places (listen.Place) instead.
+	// Tables is the number of virtual hosts with copies. Cost is the cost of all copies in Envoy. Free is how
+	// much of Cost does not count toward the limit (Options.MaxCopies). The unit of Cost and Free is the cost of one
+	// plain Envoy route (docs/scale.md#copies-of-a-match). In the values of attachRules.wide, Tables and Cost are the
+	// number of places (listen.Place) instead, and Free is the number of places that do not count.
 	Tables, Cost, Free int
 }
 
-// newCopies returns the copies of a route that is in as many virtual hosts as the parameter tables says. The
-// parameter load is what the route adds to each of them. The parameter owner becomes the field Owner. Free is
-// load.Written, or freeTables for each match if that is more.
+// newCopies returns the copies of a route. The parameter owner becomes the field Owner. The parameter tables is the
+// number of virtual hosts that contain the route. The parameter load is what the route adds to each virtual host. The
+// field Free becomes the larger of two costs: freeTables for each match, and load.Written, which is the cost of the
+// route as the user writes it.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
@@ -111,8 +113,9 @@ func partOf(amount int, needs []int) int {
 // these routes and policies.
 type overloads struct {
 	Cut map[shareKey]overload
-	// Closed is for the shares in Cut that have a Child. It identifies the delegating matches (route.Point) below the
-	// share's Root that select the share's Child.
+	// Closed says which delegating matches (route.Point) answer 500 because they select a child route in Cut. For
+	// each share in Cut that has a Child, Closed has keys with the share's Root: one for each property of the Child
+	// by which a delegating match can select it.
 	Closed map[closedKey]bool
 }
 

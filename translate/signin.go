@@ -15,9 +15,9 @@ import (
 // configuration. So each rule that makes users sign in adds two more rules to its hosts, for these two paths.
 // The added rules never forward to a backend.
 
-// signInMatches is the number of a callback rule in ir.Rule.Position, where other rules have the index of a
-// match. A logout rule has the next number. No match has these indexes, because the schema allows at most 64
-// matches.
+// signInMatches is the last element of ir.Rule.Position in a callback rule. In a logout rule, the last element is
+// signInMatches+1. In other rules, the last element is the index of a match. A match never has an index as large as
+// signInMatches, because the schema allows at most 64 matches.
 const signInMatches = 1 << 16
 
 // signInRule returns the rule that answers the callback of an identity provider, or the logout if the parameter
@@ -46,19 +46,22 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey is an identity provider that a node of a delegation tree (see flatKey) needs. A child needs a provider at
-// one match by which its parent delegates to it.
+// signInKey says for what a node of a delegation tree (see flatKey) needs a callback rule and a logout rule. For a
+// root, this is an identity provider. For a child, it is a provider together with one match of the parent: a match by
+// which the parent delegates to the child.
 type signInKey struct {
 	Point     string       // the name of the parent's match (route.Point.Name); "" for a root
 	Extension manifest.Key // the GatewayExtension of the provider
 }
 
-// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. A root gets two rules for
-// each identity provider. A child gets two rules for each provider and each delegating match of its parent. The
-// parameter links has these matches. The rules of a child match only requests that the parent delegates by the match.
+// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. The node needs them for
+// each identity provider with which the node's rules make users sign in. A root gets two rules for each provider: one
+// for the callback and one for the logout. A child gets two rules for each pair of a provider and a delegating match
+// of the parent. These two rules match only requests that the parent delegates by this match. The parameter links
+// has the delegating matches of the parent.
 //
-// The parameter above is a function that returns the provider of a rule's parent. If a child has the same provider as
-// its parent, it gets no rules for it, because the parent already has the two rules. If a parent does not delegate
+// The parameter above is a function that returns the provider of a rule's parent. A child gets no rules for a
+// provider that its parent uses, too, because the parent already has the two rules. If the parent does not delegate
 // the path for callback or logout, addSignInRules adds a problem to out instead of the two rules.
 func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
@@ -103,8 +106,8 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 	return added
 }
 
-// keepPolicies records that a new rule has the same policies as the rule base, in Policies. If base has no
-// policies, nothing is recorded.
+// keepPolicies gives a new rule (the parameter rule) the same policies in out.Policies as the rule base. If
+// out.Policies has no policies for base, keepPolicies does nothing.
 func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	if resolved, ok := out.Policies[base.Name]; ok {
 		out.Policies[rule.Name] = resolved

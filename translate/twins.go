@@ -63,9 +63,10 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 }
 
 // twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the
-// group must have the same hash of their match. Two kinds of rules are left out: a rule of closedHosts, and a
-// guard if the group has a rule below it that serves all hosts. A guard (ir.Rule.Guard) gets only what the
-// rules below it do not match.
+// group must have the same hash of their match. Two kinds of rules are left out:
+//   - The rule that the function closedHosts makes for a route with too many copies.
+//   - A guard (ir.Rule.Guard), if the group has a rule of its child routes that is not limited to some hosts. A guard
+//     gets only the requests that no rule of its child routes matches.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {

@@ -312,8 +312,9 @@ func (e *events) forget(dir string) {
 }
 
 // follow watches the directories that contain the paths in via. A change of such a path, for example of a link,
-// can change which directory the root is. again is true if via differs from the last call. The caller must then
-// open the root again, because a change before the watch caused no event. Without events, again is false.
+// can change which directory the root is. follow returns true if the paths differ from those of the last call. The
+// caller must then open the root again, because a change before the watch caused no event. If the system gives no
+// events, follow does nothing and returns false.
 func (e *events) follow(via []string) (again bool) {
 	if e.fs == nil {
 		return false

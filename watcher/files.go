@@ -103,18 +103,19 @@ func find(files []File, path string) (int, bool) {
 	return slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 }
 
-// With returns a copy of f with changes. The files in set are added, or replace the files with the same paths.
-// The files with the paths in gone are removed. No path may be in both set and gone.
-func (f Files) With(set []File, gone []string) Files {
+// With returns a copy of f with changes. The parameter files has the files to add: each of them replaces the file of
+// f with the same path, if there is one. The parameter removed has the paths of the files to remove. No path may be
+// in both parameters.
+func (f Files) With(files []File, removed []string) Files {
 	if len(f.chunks) == 0 {
-		return FilesOf(set...)
+		return FilesOf(files...)
 	}
 	edits := map[int][]edit{} // by chunk
-	for i := range set {
-		c := f.chunkOf(set[i].Path)
-		edits[c] = append(edits[c], edit{set[i].Path, &set[i]})
+	for i := range files {
+		c := f.chunkOf(files[i].Path)
+		edits[c] = append(edits[c], edit{files[i].Path, &files[i]})
 	}
-	for _, path := range gone {
+	for _, path := range removed {
 		c := f.chunkOf(path)
 		edits[c] = append(edits[c], edit{path, nil})
 	}
@@ -170,8 +171,8 @@ func (f *Files) addAll(files []File) {
 	f.add(files)
 }
 
-// Since compares f with an older version, the parameter before. changed has the files that are new or have
-// another hash, and gone has the paths of removed files. Both are sorted by path. Chunks that the two versions
+// Since compares f with an older version (the parameter before). It returns the files that are new or have another
+// hash, and the paths of the files that were removed. Both results are sorted by path. Chunks that the two versions
 // share are not compared.
 func (f Files) Since(before Files) (changed []File, gone []string) {
 	a, b := cursor{chunks: f.chunks}, cursor{chunks: before.chunks}

@@ -35,11 +35,10 @@ func gitLocked(dir string) bool {
 
 func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
-// trusted reports whether a .git above the folder may be used. The parameter user is the owner of .git, and the
-// parameter owner is the owner of the folder. The result is true if the owner of .git is the owner of the folder,
-// is root, or is the user of this process.
-func trusted(user, owner uint32) bool {
-	return user == owner || user == 0 || int(user) == os.Geteuid()
+// trusted reports whether a .git above the folder may be used. The parameters are user ids: gitOwner owns .git, and
+// folderOwner owns the folder. The result is true if gitOwner is folderOwner, root, or the user of this process.
+func trusted(gitOwner, folderOwner uint32) bool {
+	return gitOwner == folderOwner || gitOwner == 0 || int(gitOwner) == os.Geteuid()
 }
 
 // maxGitFile limits how many bytes of a file .git are read. The file contains one path.

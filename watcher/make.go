@@ -24,9 +24,9 @@ type madeOf struct {
 }
 
 // note records the changes that a scan found since the last Tree. It sets m.whole, so that the next Tree is
-// made from all entries, if a change concerns more than a single file: a directory or the root changed, or the
-// change is of kind flipped. It also sets m.whole if the parameter refused is true: a directory could not be
-// listed, or can be listed again.
+// made from all entries, if a change concerns more than a single file: a directory or the root changed, or a link
+// to a directory was replaced (see the constant flipped). It also sets m.whole if the parameter refused is true: a
+// directory could not be listed, or can be listed again.
 func (m *madeOf) note(changes []change, refused bool) {
 	m.whole = m.whole || refused
 	for _, c := range changes {
@@ -81,8 +81,8 @@ func (r *reader) tree(root *os.Root, mode loading) (t Tree, moving []string) {
 	}, l.moving
 }
 
-// withOwn returns skipped with the problems of the folder itself: an IgnoreFile that is not used, and links
-// that are not followed.
+// withOwn returns a list of the Skips in the parameter skipped and the Skips of the folder itself: an IgnoreFile that
+// is not used, and links that are not followed. The list is sorted by path.
 func (r *reader) withOwn(skipped []Skip) []Skip {
 	if r.top == nil || r.ignore.skip == nil && len(r.linkSkips) == 0 {
 		return skipped
@@ -115,8 +115,8 @@ type loader struct {
 	unfinished []string
 }
 
-// patch makes l.files and l.skipped from those of the last Tree and the changed files (last.changed). It
-// returns false if the result exceeds a limit; then whole must make them.
+// patch makes l.files and l.skipped: it copies the lists of the last Tree, and updates the entries of the changed
+// files (last.changed). It returns false if the result exceeds a limit. The caller must then call the method whole.
 func (l *loader) patch(top *node, last *madeOf) bool {
 	var set []File
 	var gone []string

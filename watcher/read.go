@@ -67,26 +67,28 @@ type reader struct {
 	limits Limits
 	takes  func(name string) bool // Options.Takes
 	ignore *ignoring
-	at     place
-	top    *node // nil while the root is missing
-	// failed are the files that could not be read. The cause may end without a change of the file, so every full
-	// look tries them again.
+	// at is the directory of the root when the whole folder was last compared. It is zero if the root could not be
+	// read since then.
+	at  place
+	top *node // nil while the root is missing
+	// failed has the paths of files that could not be read. Such a file may become readable without a change of the
+	// file, so the reader tries these files again whenever it compares the whole folder.
 	failed []string
-	// Both lists are of the last Tree, and have files that a program had open for writing. The Tree has the previous
-	// content of the files in open. The files in unfinished were read nevertheless.
+	// open and unfinished have the files that a program had open for writing when the last Tree was made. In this
+	// Tree, the files in open have their previous content, and the files in unfinished have the content at that time.
 	open, unfinished []string
 	// kept is the content of files that vanished since the last complete Tree. They may come back.
 	kept map[string]*loaded
-	// enter becomes the field enter of each scan. It is called with each new directory.
+	// enter is called with each new directory (see the field enter of scan).
 	enter func(dir string, id identity)
 	// known counts the directories and names below top, for the limits.
 	known scanned
 	// ways has the paths of each known directory.
 	ways map[identity]*ways
-	// linkSkips are the problems of links to directories that are left out (todo.skips). No entry has these
-	// problems.
+	// linkSkips are the problems of links that were followed, but lead to directories that a limit leaves out (see
+	// todo.skips). They are stored here, because the entry of such a link does not have its problem.
 	linkSkips []Skip
-	last      madeOf
+	last      madeOf // the content of the last Tree, and the changes since then
 	// reads is how many files were opened, for tests.
 	reads int
 }

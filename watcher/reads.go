@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Reads reports whether the watcher would read a regular file with this name, which need not exist. The name is
-// a path relative to the root, with slashes. The result depends on the name, Takes, and the patterns of Ignore.
-// It is false if the root cannot be opened.
+// Reads reports whether the watcher would read a regular file with this name. The file need not exist. The name is a
+// path relative to the root, with slashes. Reads checks the name with Options.Takes and with the patterns of
+// Options.Ignore. Files that are hidden or in a hidden directory are not read. The result is also false if the root
+// cannot be opened.
 func Reads(opt Options, name string) bool {
 	opt = opt.withDefaults()
 	if !opt.Takes(path.Base(name)) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// crowdShare decides how a directory is compared. If more than one entry out of crowdShare must be looked up,
-// it is cheaper to list the whole directory.
+// crowdShare decides how revisit compares a directory with its known state. If revisit had to look up more than
+// 1/crowdShare of the directory's entries, it lists the whole directory instead, because that is cheaper.
 const crowdShare = 8
 
 // revisit compares the directories and names in dirs with the known state, and updates that state. top is the

@@ -192,9 +192,10 @@ func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
 	return out
 }
 
-// compare records how the file e changed. The parameter was is the known entry of the file, or nil if the name is
-// new. compare also sets e.have to the content of the file that was read last. If the name is new, but a file with
-// the same path vanished recently, e.have becomes the content of that file.
+// compare records how a file changed. The parameter e has the current state of the file. The parameter was has the
+// known state of the file, or is nil if the file is new. compare also sets e.have to the content that was last read
+// from the file. For a new file, this is the content of a file with the same path that vanished recently, if there
+// is one.
 func (s *scan) compare(e, was *entry) {
 	if was == nil {
 		e.have = s.kept[e.path]

@@ -31,7 +31,8 @@ type change struct {
 	kind kind
 }
 
-// genuine returns the changes without those of kind reread.
+// genuine returns the changes of files that really changed. It leaves out changes of kind reread, which only make
+// the watcher read a file once more for safety.
 func genuine(changes []change) []change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.kind == reread })
 }
@@ -65,13 +66,14 @@ type settle struct {
 	last    time.Time // the last change
 
 	lockedSince time.Time // zero if there is no lock
-	alarmed     bool
+	alarmed     bool      // the method lock has returned true for the present lock
 	forced      bool
 
-	// filled is true once the folder has had files, and from the beginning with Options.Filled. refilling is true if
-	// the last Tree has no files although the folder had some before. The folder is then frozen, so loading can
-	// wait. Without the longer wait, half of a folder that is being copied back would remove the objects of the
-	// other half.
+	// filled is true once the folder has had files. With Options.Filled, it is true from the beginning. refilling is
+	// true if the last Tree has no files although the folder had some before. Then the debounce is longer
+	// (quietTime), because the files may be copied back slowly. With the usual debounce, a Tree could have only half
+	// of the files, and the objects in the other half would be removed. The longer debounce does no harm: store.Store
+	// does not apply a Tree without files, so the objects stay served.
 	filled, refilling bool
 }
 
@@ -120,9 +122,11 @@ func combine(before, after kind) kind {
 	return written // for example, replaced and then written, or removed and then added
 }
 
-// heard records an event for the file at path. wrote is true if the event reports a write into the file, and
-// false if it reports that the name was created or renamed. The event matters only for a pending change of kind
-// swapped or replaced. A write changes the kind to written. Any other event changes swapped to replaced.
+// heard records an event for the file at path. The parameter wrote is true if the event reports a write into the
+// file, and false if it reports that the name was created or renamed. The event matters only if the file has a
+// pending change, and only if the kind of this change is swapped or replaced: the name belongs to a new file. A write
+// into the new file changes the kind to written. Any other event shows that a rename replaced the file, so it changes
+// the kind swapped to replaced.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {

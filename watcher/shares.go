@@ -73,7 +73,7 @@ func (s *shares[T]) pop() (next waiting[T], up []*share[T], ok bool) {
 	return next, up, true
 }
 
-// charge adds cost to each directory of up, which is a result of pop.
+// charge adds the parameter cost to the cost charged to each directory in the parameter up, which is a result of pop.
 func (s *shares[T]) charge(up []*share[T], cost int64) {
 	for _, at := range up {
 		at.used += cost
@@ -113,8 +113,8 @@ type shareQueue[T any] []*share[T]
 // Len implements heap.Interface, like the other methods.
 func (q shareQueue[T]) Len() int { return len(q) }
 
-// Less implements heap.Interface. It compares, for two directories, the sum of the charged costs and the cost
-// of the next item. If the sums are equal, it compares the names.
+// Less implements heap.Interface. It adds, for each of the two directories, the charged cost and the cost of the next
+// item. The directory with the smaller sum comes first. If the sums are equal, the names decide.
 func (q shareQueue[T]) Less(i, k int) bool {
 	a, b := q[i].used+q[i].next, q[k].used+q[k].next
 	return a < b || a == b && q[i].name < q[k].name

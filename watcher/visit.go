@@ -60,9 +60,10 @@ var (
 	errLater = errors.New("its names are many")
 )
 
-// descend queues the directory e, so that the scan lists it. The listing l is the directory that contains e.
-// The parameter was is the known entry of e, or nil if it is new. If the directory is unchanged and not every
-// directory must be listed (s.deep), descend queues nothing, and e keeps the known contents.
+// descend queues the directory e, so that the scan lists it. The listing l is the directory that contains e. The
+// parameter was is the entry of e in the last scan, or nil if e is new. A deep scan (s.deep) lists every directory.
+// In any other scan, descend does not queue a directory that is unchanged and was not skipped: e then keeps the
+// known contents.
 func (s *scan) descend(l listing, e, was *entry) {
 	v := &visit{dir: e.path, e: e, was: was, up: l.up, links: l.n.chain}
 	if was != nil {
@@ -88,9 +89,10 @@ func (s *scan) plainPath(l listing, name string) string {
 	return l.dir + name
 }
 
-// wait queues the directory v with its expected cost. If the path of v has no links, v goes into the queue s.first
-// under this path. Otherwise v goes into the queue s.last under the joined paths of its links (visit.links). So its
-// cost counts first for the directory that contains the first link, and then for the links.
+// wait queues the directory v with its expected cost. If the path of v has no links, v goes into the queue s.first,
+// under this path. Otherwise v goes into the queue s.last. Its path in that queue consists of the paths of all links
+// in v.links, joined by "/". A queue divides the limit at each level of a path (see shares). So the directories that
+// contain links share the limit first, and then the links in each of these directories share its part.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -123,9 +125,9 @@ func (s *scan) drain(top *node) {
 	s.vanished, s.flips = nil, nil
 }
 
-// visit lists the directory v, and returns the cost: 1 plus the number of its entries. It returns 0 if it did
-// not list the directory. Then the directory is in the queue again, has vanished, or keeps its known contents
-// with a reason (Skip).
+// visit lists the directory v, and returns the cost: 1 plus the number of its entries. If it did not list the
+// directory, the cost is 0. The directory is then in the queue again, has vanished, exceeds a limit (s.left), or
+// cannot be listed. A directory that cannot be listed keeps its known contents, and a Skip says why.
 func (s *scan) visit(v *visit) (cost int) {
 	err := s.admit(v)
 	if err == nil {
@@ -293,10 +295,13 @@ func (s *scan) leaveOut() {
 // another group, which reports the problem.
 const othersFault = "/"
 
-// group returns the name of the group (see leaveOut) to which the left-out directory v belongs. If the path of v has
-// no links, the name is the path of the directory that contains v. Otherwise the name is "links of " and the path of
-// the directory that contains the first link of v. The parameter first has the first link of each left-out
-// directory. If a later link of v is one of these links, the name is othersFault.
+// group returns the name of the group (see leaveOut) to which the left-out directory v belongs. The name depends on
+// v.links, which are the links on the path of v:
+//   - If there are no links, the name is the path of the directory that contains v.
+//   - If a link after v.links[0] is in the parameter first, the name is othersFault.
+//   - In all other cases, the name is "links of " and the path of the directory that contains v.links[0].
+//
+// The parameter first contains links[0] of every left-out directory that has links.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))

@@ -29,12 +29,13 @@ const (
 )
 
 // Watch calls fn with the Tree of opt.Root at once, and again after each change and its debounce
-// (docs/design/inputs.md). Calls do not overlap: while fn runs, Watch keeps only the newest Tree. If that Tree
-// replaced another, fn is called even if nothing changed. For a missing root, fn receives Tree{Missing: true}.
+// (docs/design/inputs.md). Calls of fn do not overlap. While fn runs, Watch keeps only the newest Tree, which
+// replaces an older Tree that waits for fn. After such a replacement, Watch calls fn with the newest Tree even if it
+// is equal to the last Tree that fn received. For a missing root, fn receives Tree{Missing: true}.
 //
-// Watch returns nil after ctx has ended and the last call has returned. It returns an error only if opt.Root is
-// empty, has no absolute path, or cannot be watched in the requested mode. If fn or a goroutine of Watch panics,
-// Watch panics.
+// Watch returns nil after ctx has ended and the last call of fn has returned. It returns an error only if opt.Root is
+// empty, if the absolute path of opt.Root cannot be found, or if the folder cannot be watched in the requested mode.
+// If fn or a goroutine of Watch panics, Watch panics.
 func Watch(ctx context.Context, opt Options, log zerolog.Logger, fn func(Tree)) error {
 	if opt.Root == "" {
 		return errors.New("no folder to watch")
@@ -86,7 +87,8 @@ type watch struct {
 	writers writers
 }
 
-// newWatch returns the state of a Watch of opt.Root. It returns an error only if mode Inotify gets no events.
+// newWatch returns the state of a Watch of opt.Root. It returns an error only if opt.Mode is Inotify and the system
+// provides no events for the folder.
 func newWatch(opt Options, log zerolog.Logger) (*watch, error) {
 	events, err := newEvents(opt, log)
 	if err != nil {

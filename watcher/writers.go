@@ -6,16 +6,17 @@ import "time"
 // event when such a file is closed.
 const writersPoll = 50 * time.Millisecond
 
-// writers are the files whose last content is used because programs have them open for writing. The map since has
-// the path of each file, and the time at which the file was first found open.
+// writers has the files that programs have open for writing. The watcher does not read such a file, but uses its
+// previous content, for at most the duration longest.
 type writers struct {
-	longest time.Duration // Options.MaxOpen
-	since   map[string]time.Time
-	next    time.Time // when to look again
+	longest time.Duration        // Options.MaxOpen
+	since   map[string]time.Time // by path: when the file was first found open
+	next    time.Time            // when to look again
 }
 
-// waits reports whether the last content of the file at path may still be used at the time now. It returns false
-// if the file has been in w, and so open for writing, for at least w.longest.
+// waits is called for a file that a program has open for writing. It reports whether the watcher should wait, and use
+// the file's previous content. If the file has been in w for at least w.longest, waits returns false, and the watcher
+// reads the file although it is open. For a file that is not in w yet, waits returns true.
 func (w *writers) waits(path string, now time.Time) bool {
 	since, known := w.since[path]
 	return !known || now.Sub(since) < w.longest

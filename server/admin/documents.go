@@ -77,9 +77,9 @@ func (d Documents) Places(fields []manifest.Field) []store.Place {
 	return d.options.Folder.Places(fields)
 }
 
-// Objects returns the served objects, in no order, and the options of the translation. Secrets have neither
-// content nor labels, and Secrets of --secret-dir have no Value. The error is ErrBusy if a change of the folder
-// takes long. If there is no folder, all results are zero values.
+// Objects returns the served objects, in no order, and the options of the translation. A Secret is a copy with a
+// placeholder for each value and without labels; for a Secret of --secret-dir, the field Value of the object is nil.
+// The error is ErrBusy if a change of the folder takes long. If there is no folder, all results are zero values.
 func (d Documents) Objects() (objects []*manifest.Object, options translate.Options, err error) {
 	if d.options.Folder == nil {
 		return nil, options, nil

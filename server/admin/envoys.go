@@ -41,8 +41,9 @@ type Fleet struct {
 	// of the canaries.
 	Revision uint64 `json:"revision"`
 	Newest   uint64 `json:"newest"`
-	// Since is the time from which the canaries have had to answer: when the oldest change that only the canaries
-	// have was published, or the last promotion if that was later.
+	// Since is the start of the time limit for the canaries' answer. The limit starts when gatefold publishes the
+	// oldest change that only the canaries have, or at the last promotion if that was later. Since is zero if all
+	// changes are promoted.
 	Since time.Time `json:"since,omitzero"`
 	// Canaries are the names of the connected canaries. Envoys counts all connected Envoys of the fleet.
 	Canaries []string `json:"canaries,omitempty"`

@@ -10,9 +10,9 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns the content of the condition Programmed: of the listener of o with the name in the parameter listener,
-// or of the object o itself if listener is "". If all addresses of the listener or object can be bound, the content
-// is the verdict v.
+// of returns the content of one condition Programmed in the status of the object o. The parameter listener is the
+// name of the listener that has the condition, or "" if the object itself has it. The content is the verdict v if
+// Envoys can bind the addresses of this listener, or for the object, the addresses of all its listeners.
 //
 // Otherwise the status is False. The reason is AddressNotUsable for a Gateway, and PortUnavailable for a
 // ListenerSet or a listener. The message for a listener has Envoy's error and what to do. The message for an object

@@ -228,9 +228,9 @@ func (b *Board) set(u status.Update, now time.Time) {
 }
 
 // stamp is called after the status or verdict of an object changed. It sets the transition times of the object's
-// conditions, and reports the object to the feed. The parameter before is the state before the change, and now is
-// the current time. If the transition times are equal to those of the object of the previous call, the two objects
-// share one list of times. This saves memory after a start.
+// conditions, and reports the object to the feed. The parameter before is the state of the object before the
+// change. The parameter now is the current time. If two successive calls compute equal lists of transition times,
+// both objects share one list. This saves memory after a start, when many objects have equal times.
 func (b *Board) stamp(key manifest.Key, before sight, now time.Time) {
 	seen, _ := b.sees(key)
 	since := seen.stamps(before, now)

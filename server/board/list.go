@@ -63,8 +63,8 @@ func apiVersion(group string) string {
 }
 
 // Missing returns the message for a filter that names one object, if this object has no status. The message says
-// that the object does not exist, and may suggest a similar one. If no object of that kind has a status, it adds
-// that the kind may have none.
+// that the object does not exist, and may suggest a similar one. If no object of the kind has a status, the message
+// adds that objects of this kind may have no status at all.
 func (b *Board) Missing(filter Filter) string {
 	var same, names []string
 	hasStatus := false

@@ -67,8 +67,7 @@ func (s *Status) Wrong() bool {
 	return slices.ContainsFunc(s.Parts(), func(p Part) bool { return len(p.Wrong()) > 0 })
 }
 
-// Parts returns all lists of conditions in the status. That of the object itself is first, if it has
-// conditions.
+// Parts returns all lists of conditions in the status. If the object itself has conditions, they are the first Part.
 func (s *Status) Parts() []Part {
 	var parts []Part
 	if len(s.Conditions) > 0 {

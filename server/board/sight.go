@@ -16,7 +16,7 @@ import (
 type object struct {
 	generation int64
 	gateway    string
-	envoy      map[string]string // the Envoy listener of each listener, by name
+	envoy      map[string]string // the name of the Envoy listener for each listener, by the listener's name
 	status     any
 	since      stamps
 }
@@ -56,9 +56,9 @@ func (s sight) stamps(before sight, now time.Time) (since stamps) {
 	return since
 }
 
-// show returns a copy of the object's status as users see it. The copy has the transition times of the conditions,
-// and conditions Programmed that follow the verdict on the Gateway (see joined). The result is nil if the object has
-// no status. The caller may change the result.
+// show returns a copy of the object's status as users see it. The copy has the transition times of the conditions. A
+// condition Programmed that still waits for Envoy's answer gets its content from s.verdict (see joined). The result
+// is nil if the object has no status. The caller may change the result.
 func (s sight) show() any {
 	shown := s.joined()
 	i := 0

@@ -82,8 +82,8 @@ func errorText(err error) string {
 // hurryTime is how long a command has to end after a second signal.
 const hurryTime = 5 * time.Second
 
-// sameSignal is how long after the first signal further signals are ignored. One Ctrl-C can arrive twice,
-// because make, timeout and shells also forward it to the program.
+// sameSignal is the time after the first signal during which all further signals are ignored. One Ctrl-C can arrive
+// twice, because make, timeout and shells also forward it to the program.
 const sameSignal = 500 * time.Millisecond
 
 // untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, the cause of the

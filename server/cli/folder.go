@@ -80,8 +80,9 @@ func (o *folderOptions) check() error {
 
 // folder checks the flags, and returns the settings with which engine reads and translates the folder dir. It
 // returns an error if a flag is invalid. It also stores the endpoint limits (Guard) in o.routes. If o.overGuard is
-// true, it stores them in o.like, too. If --cluster-paths is set and does not include .gatefoldignore, this file is
-// not used: it would let a team exclude the files of other teams.
+// true, it stores them in o.like, too. The flag --cluster-paths has patterns for the files of the platform team. If
+// it is set and no pattern matches the file .gatefoldignore, .gatefoldignore is not used: otherwise any team could
+// use .gatefoldignore to exclude the files of other teams.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

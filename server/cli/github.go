@@ -29,9 +29,8 @@ func problemWords(p manifest.Problem) string {
 	return p.Message + "; " + p.Hint
 }
 
-// workflowCommand returns a workflow command of GitHub Actions. The level is "error", "warning" or "notice". The
-// command has the file, line and column of the problem in the parameter at. It has none of them if this problem
-// has no file.
+// workflowCommand returns a workflow command of GitHub Actions. The level is "error", "warning" or "notice". If the
+// problem (the parameter at) has a file, the command has the file, line and column of the problem.
 func workflowCommand(level string, at manifest.Problem, title, message string) string {
 	place := fmt.Sprintf("title=%s", property(title))
 	if at.File != "" {

@@ -131,8 +131,8 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 }
 
 // askPlaces returns a function that asks a running gatefold for the places (file, line and column) of fields. The
-// function sends a request for each admin.MaxPlaces fields. If a request fails, the function sends no further one:
-// the places of the remaining fields are empty.
+// function asks for at most admin.MaxPlaces fields in one request, and sends as many requests as it needs. If a
+// request fails, the function sends no more requests, and the places of the remaining fields are empty.
 func (o *planOptions) askPlaces(ctx context.Context) func([]manifest.Field) []store.Place {
 	return func(fields []manifest.Field) []store.Place {
 		places := make([]store.Place, len(fields))

@@ -147,10 +147,10 @@ func settingFlags() *pflag.FlagSet {
 	return known
 }
 
-// applySetting checks a key and its value in a settings file, and sets the flag of this name if the command has
-// it. The parameter known has the flags of all commands that may be in a settings file. A flag that is set on
-// the command line or in the environment keeps its value. The error means that the key is unknown or the value
-// is invalid.
+// applySetting checks the key and the value of one setting in a settings file. If the command has a flag with the
+// name of the key, applySetting sets this flag. A flag that is set on the command line or in the environment keeps
+// its value. The parameter flags has the flags of the command. The parameter known has the flags that a settings
+// file may set, from all commands. The error means that the key is unknown or the value is invalid.
 func applySetting(flags, known *pflag.FlagSet, s store.Setting) error {
 	f := known.Lookup(s.Key)
 	if f == nil {

@@ -47,8 +47,8 @@ func (p *problemList) printFolder(out io.Writer) {
 	}
 }
 
-// wrong reports whether the folder has an error, is frozen, is not loaded or not followed, or cannot be saved for
-// a restart.
+// wrong reports whether the folder has an error, is frozen, is not loaded, or is not followed. It also returns true
+// if gatefold cannot save what it serves for a restart.
 func (p *problemList) wrong() bool {
 	errors, _ := manifest.Count(p.Problems)
 	return errors > 0 || p.Frozen != "" || p.Unloaded != "" || p.Busy != "" || p.State != ""

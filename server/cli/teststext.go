@@ -58,10 +58,11 @@ func (t *explainPage) testLine(line expect.LineReport) {
 	}
 }
 
-// annotate prints workflow commands of GitHub Actions, which GitHub shows in a pull request. There is one for
-// each problem of a test file, for each line that failed or is unknown, for errors in the folder, and for the
-// summary. A line that makes the command fail is an error, and any other a warning. If the coverage is too low,
-// annotate also prints the rules that no line reaches.
+// annotate prints messages as workflow commands of GitHub Actions, so that GitHub shows them in a pull request. It
+// prints one message for each problem of a test file, for each line that failed or is unknown, for each error in the
+// folder, and for the summary. The message for a failed line is an error. The message for an unknown line is an error
+// with --fail-on-unknown, and a warning without. If the coverage is too low, annotate also prints a warning for each
+// rule that no line reaches.
 func (o *testOptions) annotate(w io.Writer, run testRun) error {
 	for _, p := range run.report.Problems {
 		fmt.Fprintln(w, annotation(p))

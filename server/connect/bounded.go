@@ -91,8 +91,8 @@ func (b *bounded) Accept() (net.Conn, error) {
 }
 
 // admit decides whether the new connection c is accepted, and counts it if so. At the limit, admit closes the
-// connection that has been idle for the longest time, to make room for c. If no connection is idle, it returns
-// false. Then it calls b.refused, but not if b.refused was called less than refusedLog ago.
+// connection that has been idle for the longest time, to make room for c. If no connection is idle, admit returns
+// false. Before it returns false, it calls b.refused, unless b.refused was called less than refusedLog ago.
 func (b *bounded) admit(c *boundConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -143,7 +143,7 @@ func (t toldHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.Auth
 	return conn, info, err
 }
 
-// Clone returns a copy of the credentials, which also calls failed.
+// Clone returns a copy of the credentials. The copy has the same function in its field failed.
 func (t toldHandshake) Clone() credentials.TransportCredentials {
 	return toldHandshake{t.TransportCredentials.Clone(), t.failed}
 }

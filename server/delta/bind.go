@@ -40,8 +40,10 @@ func (s *stream) Unbound() map[string]struct{} {
 // rebind marks listeners to be sent again after Envoy could not bind their address, because Envoy tries to bind
 // only when it gets a listener again. Each such listener is sent alone, so that Envoy's error is about it. The
 // wait doubles from Options.BindRetry to maxBindRetry. A listener is not sent again if Envoy serves its older form
-// instead (OlderServed). rebind also marks the listeners that waited for another reason (ledger.unmoved), if their
-// wait is over. It returns the time at which the next wait ends; zero if none is planned.
+// instead (OlderServed).
+//
+// Some listeners in ledger.unmoved wait a short time for an address that should be free soon. rebind marks them, too,
+// when this time is over. It returns the time at which the next wait ends; zero if none is planned.
 func (m *moves) rebind(now time.Time) time.Time {
 	l := m.ledgers[xds.ListenerType]
 	if l == nil {

@@ -12,14 +12,14 @@ const (
 	removeLast        // send a removal after everything that may use the resource is gone
 )
 
-// decide returns what to send for a name. It compares the version that the Envoy has with the resource e that the
-// target has.
+// decide returns what to send for a name. It compares the version that the Envoy has with the resource that the Envoy
+// should have. The parameter e is this resource in the Target, or nil if the Target has no resource of this name.
 //
-// If e is not nil, e is sent, with two exceptions. If the Envoy has this version, it is sent again only if the
-// name is in l.force. If the Envoy rejected this version, it is sent again only if its retry is due. decide
-// forgets a rejection of any other version.
+// If e is not nil, e is sent, with two exceptions. If the Envoy has this version, e is sent again only if the name
+// is in l.force. If the Envoy rejected this version, e is sent again only if its retry is due. decide forgets a
+// rejection of any other version.
 //
-// If e is nil, the target has no such resource:
+// If e is nil:
 //   - A listener that the Envoy has is removed at once.
 //   - Another resource that the Envoy has is removed last, or at once if ordered is false (Options.Unordered).
 //   - If the Envoy has no such resource, but requested it by name, a removal is sent, except for a filter.

@@ -8,10 +8,13 @@ const (
 	batchBytes = 1 << 20
 )
 
-// drain returns a response with removals of l's type, nil if there are none. These removals (l.gone) waited
-// until nothing else was to be sent. A removal that was rejected together with other names is sent alone. If the
-// next name in l.gone is a JWT filter that the target still has, the filter is not removed. It only loses its old
-// requirements (see trim): drain returns a response with the filter's current form, or nil if Envoy has that form.
+// drain returns a response with the next removals from l.gone, or nil if there are none. Removals in l.gone wait
+// until nothing else is to be sent. If Envoy rejected a removal together with other names, this removal gets a
+// response of its own.
+//
+// There is one exception: the next name in l.gone may be a JWT filter that the Envoy should still have. Then drain
+// does not remove the filter. It returns a response with the filter without its old requirements (see trim), or nil
+// if the Envoy already has the filter in this form.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r

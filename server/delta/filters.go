@@ -29,8 +29,9 @@ func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	return true
 }
 
-// releaseTables marks as due the route tables that waited for a JWT filter (awaitsFilter), if such tables may be
-// sent now (filtered).
+// releaseTables marks the route tables in l.unfiltered as due. These tables waited for a JWT filter (see
+// awaitsFilter). If tables that name JWT requirements may not be sent yet (see the method filtered), releaseTables
+// does nothing.
 func (s *stream) releaseTables() {
 	l := s.ledgers[xds.RouteType]
 	if l == nil || len(l.unfiltered) == 0 || !s.filtered() {
@@ -101,10 +102,11 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the JWT filter e: without the rejected requirements, and with the requirements of
-// another filter that e does not have. The parameter before is that other filter: usually the one that the Envoy
-// has, whose requirements the Envoy's routes may still name. It may be nil. filterWith returns e if nothing
-// differs. If nothing is rejected, filterWith returns the same form to all streams with the same filter before.
+// filterWith returns a form of the JWT filter e. The form lacks the requirements in the map rejected. In addition to
+// the requirements of e, the form has those that only another filter has (the parameter before, which may be nil).
+// Usually the Envoy has this other filter, and the Envoy's routes may still name its requirements. filterWith
+// returns e itself if the form would not differ from e. If nothing is rejected, all streams with the same other
+// filter get the same Entry.
 func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	if len(rejected) > 0 || before == nil {
 		return e.newFilter(before, rejected)
@@ -155,10 +157,10 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim handles the next removal in l.gone, if it names a JWT filter that the target still has. Such a removal means
-// that the Envoy's form of the filter must lose its old requirements. trim takes the removal from l.gone, and
-// returns a response with the filter's current form, and true. The response is nil if the Envoy already has that
-// form. For any other removal, or if there is none, trim changes nothing and returns nil and false.
+// trim removes the old requirements from a JWT filter of the Envoy, if the next name in l.gone is a JWT filter that
+// the target still has. In that case trim takes the name from l.gone, and returns true, and a response with the
+// filter without old requirements. The response is nil if the Envoy already has the filter in this form. If the next
+// name is another resource, or if l.gone is empty, trim changes nothing and returns nil and false.
 func (ts *tables) trim(l *ledger) (r *Response, trimmed bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)

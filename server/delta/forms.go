@@ -20,9 +20,14 @@ import (
 type forms struct {
 	mu       sync.Mutex
 	suspects weak.Pointer[suspects]
-	amended  map[[sha256.Size]byte]weak.Pointer[Entry]
-	grown    map[weak.Pointer[Entry]]weak.Pointer[Entry] // of a filter, by the form that was accepted before
-	earlier  map[int]weak.Pointer[Entry]                 // of a table, by generation: see generation.go
+	// amended has the forms of a route table without faulty parts. The key is the hash of the faulty parts (keyOf).
+	amended map[[sha256.Size]byte]weak.Pointer[Entry]
+	// grown has the forms of a JWT filter that also contain requirements of another filter, usually the one that
+	// the Envoy has at present. The key is this other filter. See filterWith.
+	grown map[weak.Pointer[Entry]]weak.Pointer[Entry]
+	// earlier has the forms of a route table for listeners that an earlier gatefold sent. The key is the generation
+	// of the HTTP filters in these listeners. See generation.go.
+	earlier map[int]weak.Pointer[Entry]
 	// older has the form for each older release: the entry itself if nothing differs. lacks has the parts that
 	// need a newer release. See older.go.
 	older map[xds.Release]*Entry
@@ -102,8 +107,8 @@ func (s *suspects) probe(from, to int) *Entry {
 }
 
 // without returns a form of the route table e in which the faulty parts (routes or virtual hosts) answer 500 or
-// are left out, see xds.Without. A part that has changed since its fault was found stays as it is. without
-// returns e if nothing differs.
+// are left out (see xds.Without). If a part has changed since its fault was found, the part stays as it is. If the
+// form would not differ from e, the result is e itself.
 func (e *Entry) without(faults map[xds.Part]xds.Fault) *Entry {
 	key := keyOf(faults)
 	e.forms.mu.Lock()

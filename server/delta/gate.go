@@ -46,11 +46,13 @@ func (g *gate) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled looks at the clusters for which listeners and routes still wait. It returns when the newest of these
-// clusters was sent, or zero if there are none. Listeners and routes wait for unanswered clusters that were sent
-// after g.waived, and for the rejected clusters in g.barrier. An unanswered removal of a cluster counts, too, if a
-// cluster in an unanswered response has changed meanwhile: an edit may need the removed cluster again, and the
-// cluster is sent again only after the answer.
+// unsettled returns the latest time at which something was sent that listeners and routes still wait for. It returns
+// zero if they wait for nothing. They wait for:
+//   - the rejected clusters in g.barrier
+//   - each unanswered response with clusters that was sent after g.waived
+//   - each unanswered response that only removes clusters and was sent after g.waived, but only while ledger.again
+//     is not empty: a cluster has changed since it was sent or removed, and is sent again only after the answer. It
+//     may be a removed cluster that a route needs again.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)

@@ -11,9 +11,10 @@ import (
 // filters: it rejected their new form, or the old listeners drain. These listeners request route tables by
 // other names (ir.TableName). They get the current tables, but parts that need a missing filter answer 500.
 
-// entry returns the target's resource of a name, nil if there is none. A route table's name may have a number
-// for the listeners of an earlier gatefold (its generation). For such a name, entry returns the current table.
-// For the name of a later gatefold's table, it returns nil.
+// entry returns the resource with the given type and name in the target, or nil if there is none. The name of a route
+// table depends on the gatefold version that sent the listener (see ir.TableName). If name is the table's name for
+// listeners of an earlier gatefold, entry returns the current table. If it is the name for listeners of a later
+// gatefold, entry returns nil.
 func (s *stream) entry(typ, name string) *Entry {
 	e := s.target.Entry(typ, name)
 	if e != nil || typ != xds.RouteType {

@@ -91,8 +91,9 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark makes a name due, if the client subscribes to the name. The next fill compares the client's version of a due
-// name with the version of the target. If an answer about the name is pending, the name becomes due after the answer.
+// mark makes a name due, if the client subscribes to the name. The next call of Plan.fill compares the
+// client's version of a due name with the version of the target. If an answer about the name is pending, the name
+// becomes due after the answer.
 func (l *ledger) mark(name string) {
 	switch {
 	case !l.wants(name):
@@ -114,11 +115,11 @@ func (l *ledger) markAll(names []string) {
 	}
 }
 
-// subscribe adds names to the subscription. A resource that the client already has is sent again, because the
-// client may have lost it (xDS protocol, "Subscribing to Resources"). The names in the parameter known are an
-// exception: the client reports their versions in the same request, and they are sent only if the version differs.
-// If first is true, the request is the first of its type. Then subscribe does not mark the names in known, because
-// the method resume, which is called later, marks them where needed.
+// subscribe adds names to the subscription and makes them due (see mark). A resource that the client already has is
+// sent again, because the client may have lost it (xDS protocol, "Subscribing to Resources"). The names in the
+// parameter known are an exception: the client reports their versions in the same request, and they are sent only if
+// the version differs. The parameter first is true if the request is the first of its type. Then subscribe does not
+// make the names in known due. The method resume, which is called later, does that where needed.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -135,9 +136,10 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 }
 
 // resume records the resources that the Envoy has from an earlier stream. The parameter names has their names,
-// sorted, and versions has the version of each name. Names to which the client does not subscribe are skipped. A
-// resource is not compared with the target again if the versions are equal, except a listener, route table or
-// filter, for which Plan.holds must be called.
+// sorted, and versions has the version of each name. Names to which the client does not subscribe are skipped.
+// resume makes a name due (see mark) if the Envoy's version differs from the version of the target. If the two
+// versions are equal, only the names of listeners, route tables and filters become due: Plan.fill then calls
+// Plan.holds for them.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -162,8 +164,9 @@ func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 }
 
 // markWanted marks the names of the target t, for a client that begins to subscribe to all names. It leaves out each
-// resource that the client already has in the newest version. To find these, markWanted compares the client's
-// versions with the newest roll. A resource that changed after the roll was made is always marked.
+// resource that the client already has in the newest version. To find these resources, markWanted compares the
+// client's versions with the target's newest roll (a set of the names and versions that the target had at one time).
+// A resource that changed after the roll was made is always marked.
 func (l *ledger) markWanted(t *Target) {
 	all := t.newestRoll(l.typ)
 	wanted := all.names
@@ -193,9 +196,9 @@ func (l *ledger) forgetUnwanted(name string) {
 	}
 }
 
-// touched yields the names that the client has, or was sent in a response that it has not answered. When a
-// subscription to all names ends, the ledger may have to forget these names and the rejected ones. touched may
-// yield a name twice.
+// touched yields the names of the resources that the client has, and the names in unanswered responses. It may yield
+// a name twice. When a subscription to all names ends, the ledger may have to forget these names. It may also have to
+// forget the names of rejected resources, which touched does not look for.
 func (l *ledger) touched(yield func(string) bool) {
 	for name := range l.held.all {
 		if !yield(name) {

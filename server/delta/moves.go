@@ -26,9 +26,9 @@ import (
 // another one has its address.
 type moves struct {
 	*stream
-	held map[string]*Entry                  // the form that Envoy accepted last, by name
-	at   map[xds.Socket]map[string]struct{} // names of held, by the address that they bind
-	all  map[xds.Socket]map[string]struct{} // names of held, by Socket.All of that address
+	held map[string]*Entry                  // the form that Envoy accepted last, by the listener's name
+	at   map[xds.Socket]map[string]struct{} // the listeners in held that bind a socket, by socket
+	all  map[xds.Socket]map[string]struct{} // the same listeners, by the wildcard socket (Socket.All) of their port
 	// ways has the listeners that make way, by name.
 	ways map[string]*way
 	// soon counts the attempts for listeners whose address should be free soon, by name.
@@ -69,8 +69,8 @@ const (
 	quickBind  = 20 * time.Millisecond
 )
 
-// OlderServed is added to Envoy's error if a listener made way but could not be bound, and has its older form
-// back.
+// OlderServed is added to Envoy's error if a listener gave up its address for a while (see way), but its new form
+// still could not be bound. The listener then gets its older form back.
 const OlderServed = "; its older form is served"
 
 // newMoves returns the moves of a new stream, whose Envoy has no known listeners.
@@ -246,7 +246,8 @@ func (m *moves) circle(name string, blockers []string) bool {
 
 // learn is called after Envoy's answer to r, a response with listeners; nack is true for a rejection. The ledger
 // l has recorded the answer already. learn records which listeners Envoy has now. It starts the next phase of
-// listeners that give up their address (see way), and marks the listeners that wait for other listeners.
+// listeners that give up their address (see way). Then learn makes the listeners due that wait for the answer to
+// another listener (see look).
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -269,7 +270,8 @@ func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	l.look()
 }
 
-// look marks the listeners that wait for the answer to another listener as due, so that each is tried again.
+// look is called after each answer of Envoy. Some listeners in l.unmoved wait for the answer to another listener.
+// look makes these listeners due, so that each is tried again.
 func (l *ledger) look() {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		if l.unmoved[name].IsZero() {

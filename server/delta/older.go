@@ -12,7 +12,7 @@ import (
 
 // formFor returns the form of a listener or route table for Envoys of one release: without optional features,
 // such as HTTP filters, that this release does not have. It returns e if nothing differs. Routes that cannot
-// work without such a feature stay in the form: the method lacks returns these.
+// work without such a feature stay in the form. See Entry.lacks for these routes.
 func (e *Entry) formFor(of xds.Release) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

@@ -10,16 +10,18 @@ import "github.com/gatefold/gatefold/translate/xds"
 // pauseAfter is how many probes a search sends before it pauses. The count starts again after each pause.
 const pauseAfter = 256
 
-// pauses reports whether the search for bad parts pauses now, so that the Envoy gets the edits of the newest
-// route table (target). A search pauses after pauseAfter probes, unless it has paused for that table already.
+// pauses reports whether the search for bad parts (parts of a route table that the Envoy rejects) must pause now.
+// During the pause, the Envoy gets the edits of the parameter target, which is the newest route table. A search
+// pauses after pauseAfter probes (test tables), but not twice for the same target.
 func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
 
-// pause begins a pause of the search for bad parts in a route table. It stores in t.ready the table that is sent
-// during the pause: the parameter target, in which unsettled hosts stay as the Envoy serves them now (xds.Frozen).
-// If this table does not differ from what the Envoy has, it stores the next probe instead. If the target has none of
-// the suspected parts any more, pause ends the search. It returns false if yield returned false.
+// pause begins a pause of the search for bad parts in the route table with the given name. The parameter target is
+// the newest version of the table. pause stores the table that the Envoy gets during the pause in
+// ts.states[name].ready: the form of the target that amend makes, in which unsettled hosts stay as the Envoy serves
+// them now (xds.Frozen). If the Envoy already has such a table, pause stores the next probe instead. If the target
+// has none of the suspected parts any more, pause ends the search. It returns false if yield returned false.
 func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool {
 	t := ts.states[name]
 	if !ts.amend(yield, name, target) {
@@ -44,8 +46,9 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns those virtual hosts of a route table for which the search is not finished. Such a host has a
-// part that the search found bad or has not tested yet, and the part has not changed since the search began.
+// unsettled returns the virtual hosts of a route table with which the search is not finished. In such a host, the
+// search found a part (such as a route) to be bad, or has not tested a part yet. A host counts only if this part has
+// not changed in the table since the search began.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

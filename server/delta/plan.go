@@ -49,8 +49,11 @@ type Plan struct {
 	moves moves
 	world world // nil for the incremental protocol
 	nonce uint64
-	// tired is true if Next is to be called again at once, because fill looked at fillSteps names and found
-	// nothing to send yet, or because the protocol cannot express the last response.
+	// tired is true if Next returned no response, although there may be more to send, for one of two reasons:
+	//   - fill looked at fillSteps names, and found nothing to send among them.
+	//   - The response would have been one without resources, for example with only removals. The
+	//     state-of-the-world protocol has no such message for this type of resource (see listed). So Next sent
+	//     nothing, and booked the response as accepted.
 	tired    bool
 	withheld bool // nothing is sent
 }
@@ -174,8 +177,8 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	return p.removals(now)
 }
 
-// Tired reports whether Next returned no response, but should be called again at once: it stopped after much work,
-// or the protocol cannot express the response. The caller should first let other streams proceed.
+// Tired reports whether the last call of Next returned no response, although there may be more to send (see
+// Plan.tired). The caller should let other streams proceed, and then call Next again without waiting.
 func (p *Plan) Tired() bool { return p.tired }
 
 // first calls fill for each of the types, in order, until fill returns a response, and records the response as
@@ -208,12 +211,16 @@ func (s *stream) due(typ string) bool {
 	return l != nil && !l.nothingDue()
 }
 
-// removals returns a response with removals. If there is none, it returns nil and the time to try again; zero
-// means after the next answer or edit. Removals wait until everything else is sent and answered. They also wait
-// while Envoy serves the older form of a listener, filter or route table whose new form it rejected: that form
-// may use the removed resources. If a client has not requested listeners or route tables on this stream yet, it
-// may still have some from an earlier stream. Removals then wait for its request, but at most Options.Wait. They
-// do not wait for a request for filters, because an Envoy without HTTP listeners never requests filters.
+// removals returns a response that removes resources. If there is none, it returns nil and the time to try again;
+// the zero time means after the next answer or edit. Removals wait in these cases:
+//   - Other changes are still to be sent, or not yet answered.
+//   - Envoy rejected the new form of a listener, filter or route table, and still serves the older form. The older
+//     form may use the resources that are to be removed.
+//   - The client has not requested listeners or route tables on this stream yet. The client may have some from an
+//     earlier stream, which may use the resources. This wait ends when Options.Wait has passed since the stream
+//     began.
+//
+// Removals do not wait until the client requests filters, because an Envoy without HTTP listeners never does.
 func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {

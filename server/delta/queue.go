@@ -36,10 +36,10 @@ func (q *queue) push(name string) {
 	q.in[name], q.last = added, added
 }
 
-// share appends a list without copying it, so the caller must not change the list afterwards. If the queue then has
-// more than maxLists lists, share merges the last two lists into one. As long as the list before the merged list is
-// not longer than the merged list, share merges that list, too. So a long list is not copied each time a short list
-// is appended.
+// share appends a list of names to q.lists. It does not copy the list, so the caller must not change the list
+// afterwards. If q.lists then has more than maxLists lists, share merges the last two lists into one. While the
+// merged list is at least as long as the list before it, share merges these two lists as well. So a long list is
+// not copied each time a short list is appended.
 func (q *queue) share(names []string) {
 	q.lists = append(q.lists, names)
 	if len(q.lists) <= maxLists {

@@ -11,9 +11,9 @@ import (
 type rejectedParts struct {
 	states       map[string]*tableState // by name
 	withRejected map[string]struct{}    // the names of the states that have rejected parts
-	findings     uint64                 // counts the ended searches and the changes by Quarantine
-	// newRejected are the parts that were rejected since the last call of TakeRejected, and cleared
-	// those that are no longer rejected.
+	findings     uint64                 // how often a search for bad parts ended, or Quarantine changed a part
+	// newRejected and cleared are the next results of TakeRejected: newRejected has the parts that were rejected
+	// since its last call, and cleared has the parts that no longer count as rejected since then.
 	newRejected, cleared []*RejectedPart
 }
 
@@ -29,8 +29,8 @@ type RejectedPart struct {
 	xds.Part
 	xds.Fault
 	Words string // Envoy's error or, if Lack is not nil, what the part needs
-	// Lack is the feature that the part needs, if the Envoy is too old for the part. Lack.Sum is the hash of the
-	// part as it is in the target. Lack is nil if the Envoy was sent the part and rejected it.
+	// Lack is the feature that the part needs, if the Envoy is too old for the part. Lack is nil if the Envoy was
+	// sent the part and rejected it. Lack.Sum is the hash of the part as newer Envoys get it (see Target).
 	Lack *xds.Lack
 	in   *tableState
 	// quarantined is true if the part counts as a fault of its object, and not of this Envoy.

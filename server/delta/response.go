@@ -31,9 +31,9 @@ const (
 type Entry struct {
 	*xds.Resource
 	head  []byte
-	forms forms
-	// of is the entry from which this form was made; nil if the entry is not a form. leftOut has the parts that
-	// the form leaves out, or that answer 500 in it.
+	forms forms // the forms (variants) of this entry, for example a route table without its rejected parts
+	// of is set only if this entry is itself a form: it is the entry from which the form was made. leftOut has the
+	// parts that the form leaves out, or that answer 500 in the form.
 	of      *Entry
 	leftOut map[xds.Part]bool
 	// grown is true if the entry is a filter that also has requirements of an older filter.

@@ -14,23 +14,24 @@ type roll struct {
 	names    []string          // sorted
 }
 
-// rollAndChanges is the newest roll that a target has for one type of resources. The set since has the names of
-// the resources that changed after the roll was made.
+// rollAndChanges is the newest roll (a shared set of names and versions) that a target has for one type of
+// resources. The set since has the names of the resources that changed after the roll was made.
 type rollAndChanges struct {
 	*roll
 	since map[string]struct{}
 }
 
-// bulk is the number of names from which a list is shared as a whole. The names of a shorter list are copied one
-// by one.
+// bulk is the minimum length of a list that overlay.take and ledger.markAll keep as a whole. They copy the names of a
+// shorter list one by one.
 const bulk = 64
 
-// slack returns a limit for the roll r. If more names than this differ between the roll and a target or an
-// overlay, a newer roll is used instead. The limit is so high that making rolls adds little to the cost of each
-// change.
+// slack returns the largest number of names that may differ between the roll r (a shared set of names and versions)
+// and a target or an overlay. If more names differ, a newer roll replaces r. The limit is so high that making rolls
+// adds little to the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
-// newestRoll returns the newest roll of a type. It makes one if there is none.
+// newestRoll returns the newest roll (a shared set of names and versions) of a type of resources. If the target has
+// no roll of this type, newestRoll makes one from the current resources.
 func (t *Target) newestRoll(typ string) rollAndChanges {
 	if r, ok := t.rolls[typ]; ok {
 		return r
@@ -203,10 +204,13 @@ func (o *overlay) unshared() int {
 	return count
 }
 
-// due returns a new base for the overlay: the newest roll of the target for this type. It returns nil if the
-// overlay should keep its base. A new base saves memory when the number of the overlay's unshared names has
-// doubled since the last change of the base. The number must also have grown by at least bulk and by at least the
-// slack of the new roll. So the whole overlay is read only once for each doubling.
+// due returns the newest roll of the target for this type, if the overlay should get the roll as its new base, to
+// save memory. Otherwise due returns nil. A change of the base reads the whole overlay, so it must not happen often.
+// Both of these conditions must hold:
+//   - The number of unshared names (unshared) has at least doubled since the last change of the base.
+//   - The number has also grown by at least bulk, and by at least the slack of the new roll.
+//
+// due also returns nil if t.known is false.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if unshared := o.unshared(); !t.known || unshared < o.unsharedBefore+max(bulk, o.unsharedBefore) {
 		return nil

@@ -25,8 +25,10 @@ type search struct {
 	// the search has ended.
 	mark, over bool
 	found      []found
-	probes     int    // the probes since the last pause
-	shown      *Entry // the target that was sent in the last pause: see tables.pause
+	// Between probes, the search sometimes pauses, so that the Envoy gets edits (see tables.pause). probes counts the
+	// probes since the last pause. shown is the newest version of the route table when the last pause began.
+	probes int
+	shown  *Entry
 }
 
 // found is a part that a search found to be bad, with Envoy's error about it.

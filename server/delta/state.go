@@ -104,8 +104,9 @@ func (s *stream) Held(typ, name string) (version string, ok bool) {
 	return l.held.get(name)
 }
 
-// Unknown returns how many unknown names the stream has: names that the client requested, or reported that it
-// has, and that the target did not have at that time. A long name counts more than once (see Weight).
+// Unknown returns how many unknown names the stream has. A name is unknown if the target had no resource with this
+// name when the client requested it, or when the client reported that it already has such a resource. A long name
+// counts more than once (see Weight).
 func (s *stream) Unknown() (weight int) {
 	for _, l := range s.ledgers {
 		weight += l.unknownWeight

@@ -168,10 +168,13 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is an overlay (a map of names to versions) that Compact rebuilds to save memory, and how.
+// laying is one task of Compact: an overlay (a map of names to versions) that Compact rebuilds to save memory.
 type laying struct {
 	overlay *overlay
-	on      *roll // the overlay is stored as the differences from this roll; if nil, its lists (runs) are merged
+	// on becomes the base of the overlay: a set of names and versions that streams share (see roll). The overlay then
+	// has only the differences from the base. If on is nil, the overlay keeps its base, and its lists (overlay.runs)
+	// are merged into the map overlay.own.
+	on *roll
 }
 
 // Compact reduces the memory that the plan uses for names, in steps. It rebuilds some overlays (maps of names to
@@ -205,8 +208,9 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns the overlays of the ledger that Compact should rebuild now. While some names still have to be sent,
-// or a response is unanswered (see idle), it returns nil, unless l.held has more than maxRuns lists.
+// layings returns which overlays of the ledger Compact should rebuild now. It usually waits until all names are sent
+// and all responses are answered (see idle): before that, it returns nil. It does not wait if the overlay l.held has
+// more than maxRuns lists (overlay.runs).
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

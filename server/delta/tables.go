@@ -122,8 +122,9 @@ func (ts *tables) probes(typ, name string) bool {
 }
 
 // holds is called if nothing needs to be sent for the resource e, which may be nil. If the Envoy has the version of
-// e, holds records that the Envoy accepted this form. Later moves of a listener need this record, and so do searches
-// in a route table or filter. holds does nothing for other types.
+// e, holds records that the Envoy accepted this form. The record of a listener is needed when listeners change
+// their addresses (see moves). The record of a route table or filter is needed to find bad parts in it. holds does
+// nothing for other types.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -248,10 +249,10 @@ func (ts *tables) prepare(yield func(Step) bool, name string, hints func(string)
 	return true
 }
 
-// amend decides which form of a route table is sent to the Envoy, and stores it in t.ready. The parameter target is
-// the complete table. The form lacks the parts that the Envoy rejects, and those for which the Envoy is too old. If
-// a rejected part has changed in target, it no longer counts as rejected. amend returns false if yield returned
-// false.
+// amend decides which form of a route table is sent to the Envoy, and stores the form in tableState.ready. The
+// parameter target is the complete table. The form lacks the parts that the Envoy rejects, and those for which the
+// Envoy is too old. If a rejected part has changed in target, it no longer counts as rejected. amend returns false if
+// yield returned false.
 func (ts *tables) amend(yield func(Step) bool, name string, target *Entry) bool {
 	form := target
 	if ts.older {

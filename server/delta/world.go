@@ -83,10 +83,11 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 	return out, nil
 }
 
-// recall returns the versions of the resources that a reconnected client has, by name. The parameter version is the
-// one version that the client reported for the whole type. recall computes the version of the target's resources
-// that the client subscribes to. If both versions are equal, the client has exactly these resources, and recall
-// stores them in p.world. If they differ, or if the client reported "", recall returns nil.
+// recall returns the versions of the resources of one type that a reconnected client has, by name. The parameter
+// version is the one version that the client reported for the whole type. recall compares it with the version (sumOf)
+// of the resources that the client should have: those of p.target to which it subscribes. If both versions are equal,
+// the client has exactly these resources, and recall stores them in p.world. If the versions differ, or if the client
+// reported "", recall returns nil.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
 	if version == "" {
 		return nil

@@ -8,9 +8,9 @@ import (
 )
 
 // again makes gatefold read the folder now, waits until the result is applied, and returns what changed. It also
-// tries again to apply the objects that gatefold itself failed to translate (see withheld). If allowEmpty is
-// true, an empty folder is applied, so that nothing is served; otherwise the last state stays. If ctx or gatefold
-// ends first, again returns an error. If only ctx ends, a reload that has begun still takes place.
+// retries the objects that gatefold itself failed to translate (see withheld). If allowEmpty is true, an empty folder
+// is applied, so that nothing is served; otherwise the last state stays. The method returns an error if ctx or
+// gatefold ends first. If only ctx ends, a reload that has begun still takes place.
 func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,8 +34,8 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, e
 	return p.forgetAsked(changes), nil
 }
 
-// forgetAsked ends the collection of changes for a call of again, and returns the changes collected so far. Later
-// runs of the pipeline add nothing to them.
+// forgetAsked removes the parameter changes from p.asked, so that later runs of the pipeline add nothing to it. It
+// returns the changes that earlier runs added. The method again calls forgetAsked when it no longer waits.
 func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -164,9 +164,13 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 
 // test runs the tests of a revision that was not tested yet. A revision without tests passes. In the following
 // cases the revision does not pass, and the run continues with what is served now (see takeBack):
-//   - A test fails, cannot be read, or names a Gateway that the folder does not have. Or the tests need more CPU
-//     time than testDeadline. Then problems of the run name at most maxFailures failed tests.
-//   - The folder is frozen before the last revision was tested. Then there are no new problems.
+//   - A test fails, cannot be read, or names a Gateway that the folder does not have.
+//   - The tests need more CPU time than testDeadline.
+//   - The folder is frozen now, before the tests of the last applied revision have run.
+//
+// In the last case, test adds no problems to the run. In the other cases, it adds one problem that says why the
+// revision did not pass, and one for each test that fails (at most maxFailures), cannot be read, or names a Gateway
+// that the folder does not have.
 //
 // The error means that the run was interrupted, or it is the error of takeBack.
 func (p *pipeline) test(r *run) (err error) {

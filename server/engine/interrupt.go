@@ -84,7 +84,7 @@ func isEnd(err error) bool { return errors.Is(err, context.Canceled) }
 // yielding decides when a run (the work on one state of the folder) ends early, because the folder already has a
 // newer state. Each pipeline has one yielding.
 type yielding struct {
-	ending context.Context //nolint:containedctx // of gatefold: its end ends the run that is under way
+	ending context.Context //nolint:containedctx // ends when gatefold stops; then the run in progress ends early
 	// used returns the CPU time of the current thread.
 	used  func() time.Duration
 	alive func() // is called from time to time during a translation
@@ -95,8 +95,8 @@ type yielding struct {
 	reading time.Duration                // how long files are read before a part of them is applied (see readTurn)
 }
 
-// newYielding returns the yielding of one pipeline. The run of the pipeline ends early when ctx ends. A
-// translation calls the function alive from time to time, to show that it makes progress.
+// newYielding returns the value that decides when the runs of a pipeline end early. A run in progress also ends early
+// when ctx ends. A translation calls the function alive from time to time, to show that it makes progress.
 func newYielding(ctx context.Context, alive func()) *yielding {
 	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive, reading: readTurn}
 }

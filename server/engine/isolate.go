@@ -50,8 +50,8 @@ func (t *translation) isolate(parts []part, cause error) error {
 }
 
 // former returns the served version of an object. It returns nil if the object is not served, or if a replacement is
-// served because gatefold failed to translate the object. If the translator has no version, because it is new,
-// former returns the version that the store has.
+// served because gatefold failed to translate the object. A new translator has no version of the object yet; then
+// former returns the served version that the store remembers (Store.Former).
 func (t *translation) former(key manifest.Key) *manifest.Object {
 	if _, closed := t.withheld.substitutes[key]; closed {
 		return nil
@@ -91,9 +91,9 @@ func (i *isolation) divide(parts []part, cause error) error {
 	return nil
 }
 
-// try applies the changes of some objects together, and counts the attempt. If it returns an error, the changes
-// are undone, so that the translator is as before. Only after errLost, or if gatefold stops, they may not be
-// undone.
+// try applies the changes of some objects together, and counts the attempt. If it returns an error, it has undone
+// the changes, and the translator is as before. There are two exceptions: if try returns errLost, or if gatefold
+// stops, the changes may still be in the translator.
 func (i *isolation) try(parts []part) error {
 	i.tries++
 	err := i.attempt(joined(parts), partDeadline, false)

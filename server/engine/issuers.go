@@ -16,8 +16,9 @@ const issuersFile = "issuers"
 // publishes again when an answer changes.
 type issuers struct{ *oidc.Asker }
 
-// newIssuers returns issuers with the answers that were saved in the state folder. The pipeline gets these
-// answers before its first run.
+// newIssuers returns issuers with the answers of OpenID providers that were saved in the state folder. It passes
+// these answers to the translator of the pipeline p, so that the first run already has them. It also registers the
+// metrics of issuers at srv.
 func newIssuers(options oidc.Options, p *pipeline, srv *server.Server) *issuers {
 	i := &issuers{}
 	options.Log, options.File = p.log, p.state.file(issuersFile)
@@ -35,7 +36,9 @@ func (i *issuers) observe(r *run) {
 	}
 }
 
-// discover passes the current answers of issuers to the translator, and publishes again.
+// discover is called when the answer of an OpenID provider to a request for its discovery document has changed. It
+// passes the current answers of all providers to the translator, and publishes again. The parameter from has the
+// answers.
 func (p *pipeline) discover(from *issuers) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

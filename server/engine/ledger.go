@@ -38,8 +38,8 @@ func (l ledger) changed(change store.Change) {
 	}
 }
 
-// published records the resources and the Infra that the server got, and forgets the objects that were removed
-// before.
+// published is called after the server got a Result. It updates l.resources and l.infra, so that they have what the
+// server has now. It empties l.gone, the objects that were removed since the previous publication.
 func (l *ledger) published(result translate.Result) {
 	l.gone = map[manifest.Key]struct{}{}
 	for _, u := range result.Delta {

@@ -53,8 +53,9 @@ func (r *reader) located(change store.Change, result translate.Result) []manifes
 	return l.all
 }
 
-// prefixed returns copies of the problems, with prefix in front of each file path. A problem of the folder itself is
-// unchanged; the path of its file is the parameter root. If prefix is "", prefixed returns the list unchanged.
+// prefixed returns copies of the problems, with prefix in front of each file path. Problems without a file do not
+// change. Problems of the folder itself do not change either: their file path is the parameter root. If prefix is "",
+// prefixed returns the list unchanged.
 func prefixed(problems []manifest.Problem, prefix, root string) []manifest.Problem {
 	if prefix == "" {
 		return problems

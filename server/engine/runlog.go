@@ -110,7 +110,8 @@ func (r *run) nothing() bool {
 	return !r.first && r.change.Stats.FilesChanged+len(r.change.Set)+len(r.change.Gone)+len(r.change.Invalid)+len(r.result.Delta) == 0
 }
 
-// maxKeysLogged is how many objects the line of a reload names as set, and how many as removed.
+// maxKeysLogged limits the objects that the log line of a reload names: at most maxKeysLogged objects that were set,
+// and at most maxKeysLogged objects that were removed.
 const maxKeysLogged = 5
 
 // named returns a text such as "HTTPRoute shop/cart, Service shop/cart and 3 more". It names the objects in keys.

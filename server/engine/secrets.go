@@ -31,12 +31,14 @@ type secretDir struct {
 	own    map[manifest.Key]*manifest.Object
 	folder map[manifest.Key]*manifest.Object
 
-	applied  bool               // the store has applied the field tree
-	sure     bool               // the field joined is up to date, if the folder of YAML still has the problems given
+	applied bool // the store has applied the field tree
+	// sure is false if this folder, or a Secret in the folder of YAML, may have changed since the last call of join.
+	// The method join then computes the field joined again.
+	sure     bool
 	problems []manifest.Problem // of this folder
 	stale    []store.Stale      // of this folder
-	given    []manifest.Problem // the last problems of the folder of YAML
-	joined   []manifest.Problem // the problems that join returned last
+	given    []manifest.Problem // the problems of the folder of YAML from which joined was computed
+	joined   []manifest.Problem // the problems of both folders, as the method join returned them last
 }
 
 // isSecretKey reports whether a file is named tls.crt, tls.key or ca.crt: the keys that gatefold reads from a
@@ -282,7 +284,7 @@ func misnamed(dir string, names []string) watcher.Skip {
 		strings.Join(names[:min(len(names), maxNamed)], ", "), path.Base(path.Dir(dir)), path.Base(dir))}
 }
 
-// maxNamed is how many files the text of misnamed lists at most.
+// maxNamed is the maximum number of file names in the text of the problem that the function misnamed returns.
 const maxNamed = 5
 
 // secretDocument returns a Secret as a document. The parameter dir is the path of its folder, NAMESPACE/NAME at the

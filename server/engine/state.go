@@ -109,9 +109,9 @@ func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	}
 }
 
-// restored loads saved objects into the new Store objects. The parameter sound is the field Sound of
-// journal.Content. The result unusable has the keys of the objects that cannot be loaded. If the Store panics,
-// restored catches the panic and returns it as err.
+// restored loads saved objects into a new Store, which is the parameter objects. The parameter sound is the field
+// Sound of journal.Content. The result unusable has the keys of the saved objects that cannot be loaded. If the Store
+// panics, restored catches the panic and returns it as err.
 func restored(objects *store.Store, saved []store.Saved, sound bool) (unusable []manifest.Key, err error) {
 	err = caught(func() { unusable = objects.Restore(saved, sound) })
 	return unusable, err

@@ -26,8 +26,8 @@ type translation struct {
 
 	reader *reader // has all objects of the folder
 	log    zerolog.Logger
-	// stop returns a memo.Stop that ends an attempt after the CPU time limit. If yields is true, it also ends an
-	// attempt for a newer Tree.
+	// stop returns a memo.Stop that ends an attempt after the CPU time limit. If yields is true, the memo.Stop also
+	// ends the attempt when the folder has a newer state.
 	stop func(limit time.Duration, yields bool) memo.Stop
 
 	phase    phase

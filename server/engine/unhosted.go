@@ -58,7 +58,8 @@ func unhostedProblem(gateway string) manifest.Problem {
 	}
 }
 
-// run calls the function take with all problems after the problems changed, until ctx ends.
+// run waits for changes of u.problems until ctx ends. After each change, it calls the function take with all present
+// problems. Several changes in a short time may lead to only one call.
 func (u *unhosted) run(ctx context.Context, take func([]manifest.Problem)) {
 	for {
 		select {

@@ -15,7 +15,7 @@ type certificateEnds struct {
 	all  atomic.Pointer[[]ir.Certificate]
 }
 
-// newCertificateEnds returns the metric without certificates.
+// newCertificateEnds returns a certificateEnds that has no certificates yet.
 func newCertificateEnds() *certificateEnds {
 	return &certificateEnds{desc: prometheus.NewDesc("gatefold_certificate_expiry_timestamp_seconds",
 		"When a certificate of a listener ends, in Unix time.", []string{"secret"}, nil)}

@@ -58,7 +58,7 @@ type inventory struct {
 	// notChecked counts the endpoints without a known fault that have neither health checks nor outlier detection.
 	notChecked int
 	endpoints  int
-	listed     int // the number of endpoints in Unhealthy of all backends
+	listed     int // the sum of the lengths of Backend.Unhealthy in backends
 	backends   []Backend
 }
 
@@ -200,8 +200,8 @@ type hostStatus struct {
 	Health   hostHealth `json:"health_status"`
 }
 
-// hostHealth has the fields of envoy.admin.v3.HostHealthStatus except pending_dynamic_removal. Envoy uses an
-// endpoint with that field while it is healthy.
+// hostHealth has the fields of envoy.admin.v3.HostHealthStatus except pending_dynamic_removal: Envoy still uses an
+// endpoint that is to be removed, as long as the endpoint is healthy.
 type hostHealth struct {
 	FailedCheck    bool   `json:"failed_active_health_check"`
 	FailedOutlier  bool   `json:"failed_outlier_check"`

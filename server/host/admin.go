@@ -132,8 +132,8 @@ func (a admin) drain(ctx context.Context, looks int) (int, error) {
 	return active, nil
 }
 
-// openRequests returns the number of open requests of the Envoy, without those to its admin interface. The
-// error is that of ask.
+// openRequests returns the number of open requests of the Envoy, without requests to its admin interface. It returns
+// an error if the request to the admin interface fails (see ask).
 func (a admin) openRequests(ctx context.Context) (int, error) {
 	text, err := a.ask(ctx, http.MethodGet, "/stats?filter=^http\\..*downstream_rq_active$")
 	if err != nil {

@@ -26,8 +26,9 @@ func RunDetached(path string, args []string) error {
 	return unix.Exec(path, args, os.Environ())
 }
 
-// CheckDetached returns an error if RunDetached cannot work on this machine. To find out, it installs the
-// seccomp filter of outlive. The filter cannot be removed, so call CheckDetached only in a helper process.
+// CheckDetached returns an error if RunDetached cannot work on this machine. To find out, it calls the function
+// outlive, which installs a seccomp filter. The filter cannot be removed, so call CheckDetached only in a helper
+// process.
 func CheckDetached() error {
 	runtime.LockOSThread()
 	return outlive()

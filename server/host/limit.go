@@ -29,8 +29,8 @@ func admit(wanted map[string]*ir.Infra, running map[string]bool, limit int) (adm
 	return admitted, order[count:]
 }
 
-// compareInfra compares two Gateways by the conflict resolution order. If the origin of one of them is missing,
-// it compares the names of the Gateways.
+// compareInfra compares two Gateways by the conflict resolution order. If the Infra of one of them has no Origin,
+// which contains the Gateway's age, compareInfra compares only the names of the Gateways.
 func compareInfra(a, b *ir.Infra) int {
 	if a.Origin == nil || b.Origin == nil {
 		return cmp.Compare(a.Gateway, b.Gateway)
@@ -38,9 +38,10 @@ func compareInfra(a, b *ir.Infra) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Gateway, b.Gateway))
 }
 
-// refuse logs and records that the Gateways in the parameter left have no Envoy because of the limit. If a Gateway
-// was already in left at the previous call, refuse does not log it again. If a Gateway was in left at the previous
-// call and is no longer, refuse removes the record, unless the Gateway already has a supervisor.
+// refuse is called with the Gateways that get no Envoy because of the limit (the parameter left). If a Gateway was
+// not in left at the previous call, refuse logs an error and sets the Gateway's State to the phase OverLimit. If a
+// Gateway was in left at the previous call and is not in left now, refuse removes the Gateway's State. But if the
+// Gateway has a supervisor, refuse keeps the State, because the supervisor sets it.
 func (c *crew) refuse(left []string) {
 	refused := map[string]bool{}
 	message := fmt.Sprintf("This machine runs %d Envoys, the most that --max-envoys allows: this Gateway has none and serves nothing. "+

@@ -8,13 +8,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// errGone is the cause that ends a supervisor because its Gateway was removed, or because Options.MaxEnvoys other
-// Gateways have an Envoy.
+// errGone is the cause with which the context of a supervisor is cancelled. Either its Gateway was removed, or the
+// limit Options.MaxEnvoys leaves no Envoy for its Gateway.
 var errGone = errors.New("the Gateway is gone")
 
-// After a failure, a supervisor waits before it starts Envoy again: first firstWait, then twice the previous
-// wait, at most longestWait. If the Envoy that ended ran for at least 10 s (the constant steady), the supervisor
-// begins with firstWait again, unless the former epoch still runs. After a hot restart, the first wait is 0.
+// These constants set how long a supervisor waits after a failure before it starts Envoy again:
+//   - The first wait is firstWait. Each further wait is twice the previous wait, but at most longestWait.
+//   - A hot restart sets the next wait to 0. The wait after it is firstWait.
+//   - If an Envoy ends that ran for at least the time steady, and no former epoch still runs, the next wait is
+//     firstWait again.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 30 * time.Second

@@ -66,9 +66,9 @@ func (s *server) actions(p actionParams) (any, error) {
 }
 
 // misspelt returns the offsets of the word that a quick fix replaces. The parameter at is the range of the
-// diagnostic, and meant is the suggested word. Usually the text in the range is replaced. If this text is not
-// similar to the suggested word, misspelt looks at the fields name and sectionName of the mapping around it, and
-// returns the value that is similar. If there is none, ok is false.
+// diagnostic, and meant is the suggested word. Usually the quick fix replaces the text in the range. If this text is
+// not similar to the suggested word, misspelt looks at the mapping around the range: at the values of its fields name
+// and sectionName. It returns the offsets of the first similar value. If neither value is similar, ok is false.
 func misspelt(doc *document, at span, meant string) (start, end int, ok bool) {
 	near := func(start, end int) bool {
 		if end <= start {

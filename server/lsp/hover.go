@@ -118,12 +118,11 @@ func (s *server) target(doc *document, to manifest.Key) string {
 	return fmt.Sprintf("→ %s in [%s](%s#L%d)", name, visible.Text(strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprintf("%s:%d", place.File, place.Line))), uri, place.Line)
 }
 
-// placeOf returns where a field is written: the file, line and column (place), and the URI of the file. The
-// parameter of is the field. uri is "" if no file of the folder has the field, or if the document doc is in no
-// folder of the workspace.
-func (s *server) placeOf(doc *document, of manifest.Field) (place store.Place, uri string) {
+// placeOf returns where a field is written: the file, line and column (place), and the URI of the file. uri is "" if
+// no file of the folder has the field, or if the document doc is in no folder of the workspace.
+func (s *server) placeOf(doc *document, field manifest.Field) (place store.Place, uri string) {
 	s.withLive(doc, func(p *project, live *engine.Live) {
-		if place = live.Place(of); place.File == "" || place.Line == 0 {
+		if place = live.Place(field); place.File == "" || place.Line == 0 {
 			return
 		}
 		uri = p.uri(place.File)

@@ -106,9 +106,9 @@ func impliedKind(list string) (group, kind string) {
 	return "", ""
 }
 
-// permitted reports whether one object (the parameter from) may refer to another (the parameter to). A reference
-// within a namespace, to a Gateway or ListenerSet, or to an object without a namespace is always permitted. Any
-// other reference needs a ReferenceGrant.
+// permitted reports whether one object (the parameter from) may refer to another (the parameter to). The reference is
+// always permitted if both objects are in the same namespace, or if the other object has no namespace or is a Gateway
+// or ListenerSet. Any other reference needs a ReferenceGrant.
 func permitted(live *engine.Live, from subject, to manifest.Key) bool {
 	if to.Namespace == from.namespace || to.Namespace == "" || to.Kind == "Gateway" || to.Kind == "ListenerSet" {
 		return true

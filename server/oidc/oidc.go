@@ -117,9 +117,9 @@ func (a *Asker) answers() map[string]ir.IssuerAnswer {
 	return all
 }
 
-// Want sets which issuers (OpenID providers) are requested. At most maxIssuers are: for each further one, Answers
-// has a fault. The answers of issuers that are no longer wanted are kept while there is room, because a folder
-// that is only partly read does not name all issuers.
+// Want sets the issuers (OpenID providers) whose documents are wanted. An Asker requests the documents of at most
+// maxIssuers issuers. For each further issuer, Answers returns a fault. The answers of issuers that are no longer
+// wanted are kept while there is room, because a folder that is only partly read does not name all issuers.
 func (a *Asker) Want(uris []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,14 +12,15 @@ import (
 // maxAsked is how many Envoys each list on the page shows.
 const maxEndpoints, maxAsked = 300, 100
 
-// endpointPage shows the endpoints that Envoys do not use.
+// endpointPage shows which endpoints the connected Envoys do not use, and the state of the Envoys that gatefold runs
+// on this machine.
 type endpointPage struct {
 	admin.EnvoyList
-	Rows       []endpointRow
-	MoreEnvoys int
-	Hosted     []hostedRow
-	MoreHosted int
-	More       int // the sum of Left of all rows
+	Rows       []endpointRow // the connected Envoys
+	MoreEnvoys int           // the number of connected Envoys that are not in Rows
+	Hosted     []hostedRow   // the Envoys that gatefold runs on this machine
+	MoreHosted int           // the number of Envoys of this machine that are not in Hosted
+	More       int           // the sum of the field Left of all Rows
 }
 
 // endpointRow is an Envoy with the backends that the page shows: those with an unhealthy endpoint, and those without

@@ -51,14 +51,14 @@ func (f fleetRow) Class() string {
 // hostedRow is an Envoy that gatefold runs on this machine (host mode).
 type hostedRow struct{ host.State }
 
-// hostedRows returns rows for the Envoys that gatefold runs on this machine, those with a problem first. It
-// returns at most as many rows as the parameter most says; more is the number of Envoys that are left out.
-func hostedRows(states []host.State, most int) (rows []hostedRow, more int) {
+// hostedRows returns rows for the Envoys that gatefold runs on this machine. Envoys with a problem come first. The
+// result has at most limit rows, and leftOut is the number of Envoys without a row.
+func hostedRows(states []host.State, limit int) (rows []hostedRow, leftOut int) {
 	for _, s := range states {
 		rows = append(rows, hostedRow{s})
 	}
 	slices.SortStableFunc(rows, func(a, b hostedRow) int { return a.rank() - b.rank() })
-	shown := min(len(rows), most)
+	shown := min(len(rows), limit)
 	return rows[:shown], len(rows) - shown
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// folder has the served objects and the references between them. Its field selections has the fields that select
-// objects by label or namespace. Its field wildcard is the namespace that means all namespaces in such a field.
+// folder has the served objects and the references between them.
 type folder struct {
 	objects map[manifest.Key]*manifest.Object
 	// beside are the Secrets of --secret-dir. They have no page.
@@ -20,9 +19,11 @@ type folder struct {
 	// kinds are the objects of each kind, sorted by key.
 	kinds map[apischema.GroupKind][]*manifest.Object
 	// referrers are the fields that name each object, in no order.
-	referrers  map[manifest.Key][]referrer
+	referrers map[manifest.Key][]referrer
+	// selections are the fields that select objects by label or namespace, instead of naming them.
 	selections map[selectedBy][]selection
-	wildcard   string
+	// wildcard is the namespace that means all namespaces in a reference to routes by label.
+	wildcard string
 	// labels returns the labels of Secrets, which their objects do not contain.
 	labels func([]manifest.Key) []map[string]string
 }
@@ -74,20 +75,20 @@ func (f folder) serves(key manifest.Key) bool {
 	return f.objects[key] != nil || f.beside[key] || key.GroupKind() == apischema.GroupKind{Group: gwv1.GroupName, Kind: "GatewayClass"}
 }
 
-// references returns the references from the object o to others: first those by name, in the order of the
-// fields, then those by selector. It returns at most as many as the parameter most says; more is the number of
-// references that are left out.
-func (f folder) references(o *manifest.Object, most int) (to []reference, more int) {
+// references returns the references from the object o to other objects: first the references by name, in the order
+// of the fields, then the references by selector. It returns at most limit references. The result omitted is the
+// number of references that were left out.
+func (f folder) references(o *manifest.Object, limit int) (to []reference, omitted int) {
 	w := newReferenceWalker(f.wildcard)
 	w.read(o)
-	named := w.found[:min(len(w.found), most)]
-	selected, more := f.selected(w.selected, most-len(named))
-	return append(named, selected...), len(w.found) - len(named) + more
+	named := w.found[:min(len(w.found), limit)]
+	selected, omitted := f.selected(w.selected, limit-len(named))
+	return append(named, selected...), len(w.found) - len(named) + omitted
 }
 
-// from returns the references by which other objects name or select the object o, sorted. It returns at most as
-// many as the parameter most says; more is the number of references that are left out.
-func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
+// from returns the references by which other objects name or select the object o, sorted. It returns at most limit
+// references. The result omitted is the number of references that were left out.
+func (f folder) from(o manifest.Key, limit int) (from []reference, omitted int) {
 	from = make([]reference, 0, len(f.referrers[o]))
 	for _, r := range f.referrers[o] {
 		from = append(from, reference{Field: r.field, From: r.from.Key, To: o})
@@ -96,6 +97,6 @@ func (f folder) from(o manifest.Key, most int) (from []reference, more int) {
 		from = append(from, f.selecting(object)...)
 	}
 	sortReferrers(from)
-	shown := from[:min(len(from), most)]
+	shown := from[:min(len(from), limit)]
 	return shown, len(from) - len(shown)
 }

@@ -32,9 +32,13 @@ type overview struct {
 	MoreWrong        int
 }
 
-// Well reports whether nothing is wrong. That is so if the folder has no errors and is served, followed and
-// saved, and if no object, no fleet and no Envoy that gatefold runs on this machine has a problem. Warnings do
-// not count.
+// Well reports whether nothing is wrong. Something is wrong in these cases:
+//   - The folder has errors, is frozen, or has never been loaded.
+//   - One step of a change has been running for a long time.
+//   - The state cannot be saved.
+//   - An object, a fleet, or an Envoy that gatefold runs on this machine has a problem.
+//
+// Warnings do not count.
 func (o overview) Well() bool {
 	return o.Errors == 0 && len(o.Wrong) == 0 && o.Problems.Frozen == "" && o.Problems.Unloaded == "" && o.Problems.Busy == "" && o.Problems.State == "" &&
 		len(o.Hosted) == 0 && !slices.ContainsFunc(o.Fleets, func(f fleetRow) bool { return f.Problem != "" })

@@ -148,8 +148,11 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, v view, body show
 	_, _ = w.Write(drawn.Bytes()) // an error means that the client has disconnected
 }
 
-// codeOf returns the status code for an error of a page: the code of a failure, 503 if nothing is loaded yet
-// or a change of the folder takes long, and otherwise 400.
+// codeOf returns the HTTP status for an error that a page's show function returned:
+//   - If the error is a failure, the status is failure.code.
+//   - If nothing is loaded yet (admin.ErrUnloaded), or gatefold is busy with a change of the folder
+//     (admin.ErrBusy), the status is 503.
+//   - For all other errors, the status is 400.
 func codeOf(err error) int {
 	if f, ok := err.(failure); ok { //nolint:errorlint // pages return it as it is
 		return f.code

@@ -27,8 +27,9 @@ type reference struct {
 	Missing, Linked bool
 }
 
-// Every reports whether the reference is not to one object with a name: To.Name is "*", or the reference is a
-// backendRef that delegates to all routes with a label (see knownKind).
+// Every reports whether the reference can stand for several objects, because it does not name a single object. This
+// is so if To.Name is "*", or if the reference is a backendRef that delegates to all routes with a label (see
+// knownKind).
 func (r reference) Every() bool { return r.To.Name == "*" || !knownKind(r.To) }
 
 // knownKind reports whether the key has the kind of an object, which begins with a capital letter. A backendRef

@@ -102,10 +102,10 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	return page, nil
 }
 
-// cutter selects the nodes of a tree that one page shows. Each node is one line. A page shows the lines from the
-// index from on, until it is full. It also shows all ancestors of these lines.
+// cutter selects the nodes of a tree that one page shows. Each node is one line, and lines have indexes. A page shows
+// lines in order until the page is full. It also shows all ancestors of these lines.
 type cutter struct {
-	from  int
+	from  int // index of the first line to show
 	line  int // index of the next node
 	lines int // number of shown lines, without ancestors whose index is less than from
 	bytes int
@@ -121,8 +121,9 @@ func (c *cutter) end() int {
 	return c.line
 }
 
-// cut returns the branches of the tree that the page shows: those with a shown line, or with one below. It
-// visits all nodes, also to count their lines. The parameter above is the ID of the branch above the nodes.
+// cut returns the branches of the tree that the page shows: branches whose own line is shown, and branches above a
+// shown line. cut visits all nodes, also to count their lines. The parameter above is the ID of the branch above the
+// nodes.
 func (c *cutter) cut(nodes []*explain.TreeNode, above string) (out []*branch) {
 	for _, n := range nodes {
 		if c.full > 0 {

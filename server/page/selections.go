@@ -87,7 +87,7 @@ func (s selection) selects(c candidate) bool {
 	return slices.Contains(c.offers, s.route) && (s.From != c.object.Key || route.Consents(s.From, c.object))
 }
 
-// to returns the reference that a page shows from the field of the selection to a selected object.
+// to returns a reference for a page. The reference leads from the field of the selection to a selected object.
 func (s selection) to(object manifest.Key) reference {
 	return reference{Field: s.Field, From: s.From, To: object, By: "selected by " + s.By}
 }
@@ -99,9 +99,10 @@ func (s selection) toNone() reference {
 	return reference{Field: s.Field, From: s.From, To: none, By: "by " + s.By + ": no object is selected"}
 }
 
-// selectionOf returns the selection that the value v of a field states. The type of v is one of selectingTypes.
-// below is the path from v to the selector in it. ok is false if v selects nothing: for example, a backendRef
-// that names a Service.
+// selectionOf returns the selection of a field that has the value v. The type of v is one of selectingTypes. The
+// result below is the path from v to the selector: ".selector" if the selector is a field of v, and otherwise "".
+// The caller sets the selection's Field and From. ok is false if v does not select objects: for example, a
+// backendRef that names a Service.
 func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
 	namespace := w.object.Namespace
 	switch from := v.Interface().(type) {
@@ -249,9 +250,9 @@ func (f folder) selecting(o *manifest.Object) (from []reference) {
 	return from
 }
 
-// selected returns references, for the selections of one object, in the order of the selections. A selection gives
-// one reference to each object that it selects. If it selects no object, it gives one reference to the name "*" (see
-// toNone). selected returns at most limit references. The result omitted is the number of references that were left
+// selected returns the references from the selections of one object to the objects that they select, in the order
+// of the selections. For a selection that selects no object, the list has one reference to the name "*" (see
+// toNone). The list has at most limit references. The result omitted is the number of references that were left
 // out.
 func (f folder) selected(selections []selection, limit int) (to []reference, omitted int) {
 	candidates := map[selectable][]candidate{}

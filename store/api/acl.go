@@ -57,7 +57,8 @@ type ACLDenyResponse struct {
 	//
 	// +kubebuilder:validation:MaxItems=16
 	Headers []Header `json:"headers,omitempty"`
-	// AddBlockedByHeader is a header of the answer that has the name of the rule which denies:
-	// "rule" for a rule without a name, and "default" where no rule contains the address.
+	// AddBlockedByHeader is the name of a header that is added to the answer. The value of the header
+	// is the name of the rule that denies the request, or "rule" if this rule has no name. The value is
+	// "default" if no rule contains the address of the client.
 	AddBlockedByHeader *HeaderName `json:"addBlockedByHeader,omitempty"`
 }

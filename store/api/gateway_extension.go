@@ -84,8 +84,9 @@ type BackendRef struct {
 	Kind *gwv1.Kind `json:"kind,omitempty"`
 	// Name is the name of the Service or Backend.
 	Name gwv1.ObjectName `json:"name"`
-	// Namespace is the namespace of the Service or Backend; that of the extension when it is
-	// not set. Another namespace must allow the reference with a ReferenceGrant.
+	// Namespace is the namespace of the Service or Backend. When Namespace is not set, it is the
+	// namespace of the GatewayExtension. Another namespace must allow the reference with a
+	// ReferenceGrant.
 	Namespace *gwv1.Namespace `json:"namespace,omitempty"`
 	// Port is the port of a Service, which needs one.
 	//

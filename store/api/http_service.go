@@ -12,9 +12,10 @@ type HTTPService struct {
 	RequestTimeout *PositiveDuration `json:"requestTimeout,omitempty"`
 	// AuthorizationRequest changes what the service is sent.
 	AuthorizationRequest *AuthorizationRequest `json:"authorizationRequest,omitempty"`
-	// AuthorizationResponse says what is used of the answer.
+	// AuthorizationResponse says which headers of the answer are used.
 	AuthorizationResponse *AuthorizationResponse `json:"authorizationResponse,omitempty"`
-	// Retry repeats calls that get no answer, or one of 500 and above.
+	// Retry repeats a call if the service does not answer, or if the status of its answer is 500 or
+	// above.
 	Retry *ServiceRetry `json:"retry,omitempty"`
 }
 
@@ -36,10 +37,11 @@ type AuthorizationRequest struct {
 	HeadersToAdd map[string]HeaderValue `json:"headersToAdd,omitempty"`
 }
 
-// AuthorizationResponse says what is used of the answer of an HTTPService.
+// AuthorizationResponse says which headers of an HTTPService's answer are used.
 type AuthorizationResponse struct {
-	// HeadersToBackend are headers of an answer 200 that the backend receives. Headers of these
-	// names from the client are always removed, even if the answer does not have them.
+	// HeadersToBackend are headers that Envoy copies from an answer of 200 into the request to the
+	// backend. The client's own headers of these names are always removed, even if the answer does
+	// not have these headers.
 	//
 	// +kubebuilder:validation:MaxItems=64
 	HeadersToBackend []HeaderName `json:"headersToBackend,omitempty"`

@@ -6,9 +6,9 @@ import gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 //
 // +kubebuilder:validation:XValidation:message="set exactly one of extensionRef and disable",rule="has(self.extensionRef) != has(self.disable)"
 type JWTAuth struct {
-	// ExtensionRef names a GatewayExtension with jwt.
+	// ExtensionRef names a GatewayExtension that has the field jwt.
 	ExtensionRef *ExtensionRef `json:"extensionRef,omitempty"`
-	// Disable takes back the jwtAuth of a policy of a level above.
+	// Disable turns off the jwtAuth that a policy of a higher level sets, for example a policy of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 

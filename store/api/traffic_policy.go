@@ -8,11 +8,11 @@ import (
 
 // The annotations that order TrafficPolicies.
 const (
-	// AnnotationPolicyPriority on a route that delegates decides, if a policy of this
-	// route and a policy of a child route set the same field, which of them wins.
+	// AnnotationPolicyPriority is for a delegating route. It says which policy wins if a
+	// policy of this route and a policy of a child route set the same field.
 	AnnotationPolicyPriority = "kgateway.dev/inherited-policy-priority"
-	// AnnotationPolicyWeight on a policy puts it before others of equal standing:
-	// an integer, higher first, 0 when it is not written.
+	// AnnotationPolicyWeight is for a policy. Its value is an integer, 0 if it is not set. If
+	// several policies for the same target set the same field, the highest weight wins.
 	AnnotationPolicyWeight = "kgateway.dev/policy-weight"
 )
 
@@ -27,7 +27,8 @@ type TrafficPolicy struct {
 	Spec TrafficPolicySpec `json:"spec"`
 }
 
-// TrafficPolicySpec holds what is set; nil fields leave things as they are.
+// TrafficPolicySpec holds the targets of a policy, and what the policy sets for them. A field
+// that is not set changes nothing.
 //
 // +kubebuilder:validation:XValidation:message="autoHostRewrite is for HTTPRoutes only",rule="!has(self.autoHostRewrite) || !has(self.targetRefs) || self.targetRefs.all(r, r.kind == 'HTTPRoute')"
 // +kubebuilder:validation:XValidation:message="autoHostRewrite is for HTTPRoutes",rule="!has(self.autoHostRewrite) || !has(self.targetSelectors) || self.targetSelectors.all(r, r.kind == 'HTTPRoute')"

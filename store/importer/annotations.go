@@ -45,8 +45,8 @@ type settings struct {
 }
 
 // settings returns the settings of an Ingress from its annotations, and adds a verdict for each annotation. The
-// paths of the Ingress answer 500 if an annotation cannot be expressed, or may be for another controller.
-// Annotations that Options.Accept names are left out.
+// paths of the Ingress answer 500 if import cannot express an annotation, or if another controller than ingress-nginx
+// may read an annotation. Annotations that Options.Accept names are left out of the settings.
 func (n *nginx) settings(ingress *item) *settings {
 	s := &settings{report: n.report, ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
 	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
@@ -318,7 +318,7 @@ func (s *settings) readRedirect(key, value string) bool {
 	return true
 }
 
-// readRanges reports whether a value is a list of addresses or networks.
+// readRanges reports whether a value is a list of IP addresses or networks, separated by commas. It sets nothing.
 func (s *settings) readRanges(value string) bool {
 	for _, word := range strings.Split(value, ",") {
 		if _, err := network(word); err != nil {

@@ -8,8 +8,9 @@ import (
 )
 
 // readBasicAuth sets the field basicAuth of the TrafficPolicy from the annotations auth-type, auth-secret and
-// auth-secret-type. If it succeeds, class is Different, and message says what differs for the annotation with the
-// name key. If import cannot express the annotations, class is Refused, and message is the reason.
+// auth-secret-type. The parameter key is the name of one of these annotations, or auth-realm: the results are the
+// verdict on this annotation. If readBasicAuth succeeds, class is Different, and message says what differs. If import
+// cannot express the annotations, class is Refused, and message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {
@@ -155,6 +156,6 @@ func (s *settings) readCanary(key, value string) bool {
 	return true
 }
 
-// headerName matches the names of headers, cookies and query parameters that import accepts. These are not all
-// valid names.
+// headerName matches the names of headers, cookies and query parameters that import accepts. Some valid names do not
+// match: import does not accept them.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)

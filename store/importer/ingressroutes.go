@@ -15,10 +15,16 @@ import (
 const (
 	ingressGateway   = "ingress"
 	ingressNamespace = "ingress"
-	maxRules         = 16   // the most rules of a route that the schema allows, and the most targets of a policy
-	maxWritten       = 15   // the most rules of a route that import writes; closeSpellings can add one more
-	maxPaths         = 1400 // the most paths of a host; the names of the host's routes end in a number of two digits
-	maxCertificates  = 63   // the most listeners with a certificate; the Gateway also has a listener for http
+	// maxRules is how many rules the schema allows in a route, and how many targets in a policy.
+	maxRules = 16
+	// maxWritten is how many rules import writes into a route. closeSpellings can add one more rule.
+	maxWritten = 15
+	// maxPaths is how many paths a host may have. The names of the host's routes end in a number of two digits.
+	// With one rule for each path, and maxWritten rules in each route, two digits are enough.
+	maxPaths = 1400
+	// maxCertificates is how many listeners with a certificate import writes. The Gateway also has a listener
+	// for HTTP.
+	maxCertificates = 63
 )
 
 // routeWriter writes the HTTPRoutes of all hosts. It records which rules belong to which Ingress, and then
@@ -32,7 +38,8 @@ type routeWriter struct {
 	grants   map[string][]any     // Secrets that the Gateway needs ReferenceGrants for, by namespace
 }
 
-// newRouteWriter returns a routeWriter that adds the routes of the hosts to objects.
+// newRouteWriter returns a routeWriter for the routes of the given hosts. The routeWriter adds the routes to the
+// collection in the parameter objects.
 func newRouteWriter(r *report, objects *collection, hosts ingressHosts) *routeWriter {
 	return &routeWriter{report: r, objects: objects, hosts: hosts, targets: map[string][]any{}, settings: map[string]*settings{}, grants: map[string][]any{}}
 }
@@ -144,8 +151,9 @@ func (w *routeWriter) writeHost(host *ingressHost, names, sections []string) {
 	}
 }
 
-// closeHost writes a rule that answers 500 to every request for a host, and adds a verdict for each path of the
-// host. The parameter names has the hostnames, and sections the names of the host's HTTPS listeners.
+// closeHost writes a rule that answers 500 to every request for a host. For each path of the host, it also adds a
+// Verdict to the report of the import. The parameter names has the hostnames. The parameter sections has the names
+// of the host's HTTPS listeners.
 func (w *routeWriter) closeHost(host *ingressHost, paths []*location, names, sections []string) {
 	namespace := ingressNamespace
 	for _, l := range paths {

@@ -118,9 +118,10 @@ type target struct {
 	labels                     map[string]any // the labels to select objects by, instead of a name
 }
 
-// targetsOf returns the targets in targetRefs, targetSelectors and targetRef of a policy. lost is true if the policy
-// may have other targets: gatefold would find and close them, but import cannot read them. Causes are a misspelt
-// name, a value of a wrong type, or a target in another field.
+// targetsOf returns the targets in targetRefs, targetSelectors and targetRef of a policy. The result lost is true if
+// the policy may have other targets, which import cannot read. gatefold would find these targets, and make them fail
+// closed if the policy is invalid. Causes are a misspelt field name, a value of a wrong type, or a target in another
+// field.
 func (o *item) targetsOf() (targets []target, lost bool) {
 	for key := range o.fields {
 		lost = lost || key != "spec" && manifest.Distance(strings.ToLower(key), "spec") <= 1
@@ -151,14 +152,25 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 	return targets, lost || o.hasOtherTargets(targets)
 }
 
-// hasOtherTargets reports whether the object is a policy with targets that are not among the parameter targets, but
-// that gatefold closes if the policy is invalid: they are in a field that has another purpose, or does not exist.
+// hasOtherTargets reports whether a policy has a target that is missing in the parameter targets. It looks for the
+// targets that fail closed if the policy is invalid (store.PolicyTargets). Such a target may be in a field that has
+// another purpose, or that the API does not have. The result is false for a policy that gatefold does not serve.
 func (o *item) hasOtherTargets(targets []target) bool {
 	return slices.ContainsFunc(store.PolicyTargets(o.key.GroupKind(), o.fields, o.key.Namespace), func(other store.Target) bool {
 		return !slices.ContainsFunc(targets, func(t target) bool {
-			return t.kind == other.Kind && t.name == other.Name && t.section == other.Section && len(t.labels) == len(other.Labels)
+			return t.kind == other.Kind && t.name == other.Name && t.section == other.Section && t.selects(other.Labels)
 		})
 	})
+}
+
+// selects reports whether the target has exactly these labels.
+func (t target) selects(labels map[string]string) bool {
+	for name, value := range t.labels {
+		if want, exists := labels[name]; !exists || value != want {
+			return false
+		}
+	}
+	return len(t.labels) == len(labels)
 }
 
 // oddTarget reports whether an entry of targetRefs or targetSelectors has an unknown field, or a label that is not

@@ -26,9 +26,9 @@ func parse(path string) []string {
 	return steps
 }
 
-// lookup returns the value at a path (steps) inside value, or nil if the path does not exist. named is the
-// innermost map on the path that has a text in its entry "name", such as a backendRef, or nil. The first two
-// levels, such as metadata, do not count for named.
+// lookup returns the value at a path (steps) inside value, or nil if the path does not exist. The result named is
+// the innermost map on the path that has a text in its entry "name", such as a backendRef. It is nil if there is no
+// such map. The parameter value itself and its direct fields, such as metadata, are never the result named.
 func lookup(value any, steps []string) (found any, named map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {

@@ -67,7 +67,8 @@ func refer(object *item, namespace, name string) {
 
 type serviceName struct{ namespace, name string }
 
-// sortedAddresses returns the Services that are replaced, sorted.
+// sortedAddresses returns the keys of the map replace, sorted. They are the Services that Backends replace. In the
+// map, each key is NAMESPACE/NAME.
 func sortedAddresses(replace map[string]Address) []serviceName {
 	var names []serviceName
 	for name := range replace {

@@ -10,8 +10,9 @@ import (
 
 // Settle handles the errors that validate reports: the objects with errors fail closed, are left out, or lose a
 // reference. The parameter hangs is a function. It reports whether a problem with the given code may be solved by
-// an object outside of the input. Settle ignores such a problem, unless it is about a refused object or a missing
-// target of a policy. If changed is true, the caller must validate again.
+// an object outside of the input. Settle ignores such a problem, with two exceptions: a target of a policy is
+// missing, or the problem is about a reference to an object that the import itself has left out (closing.gone). If
+// changed is true, the caller must validate again.
 func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
 	s := &settling{report: o.report, closing: o.closing}
 	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
@@ -92,13 +93,14 @@ func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference handles a problem p of an object. It returns false if it changes nothing. The first of these
-// rules that applies decides:
-//   - If the field of p does not refer to a refused object, nothing changes. gatefold answers an error until the
-//     object exists that the field refers to.
+// settleReference handles a problem p of an object, if an object outside of the input may solve p. The field of p
+// is usually a reference. settleReference returns false if it changes nothing. The first of these rules that applies
+// decides:
+//   - If the field does not refer to an object that the import has left out (closing.gone), nothing changes.
+//     gatefold then answers an error until the referenced object exists.
 //   - If the object is a policy or GatewayExtension, it is left out, and its targets fail closed.
-//   - If the field is a parentRef of a route, the route loses this parent.
-//   - If the object is closed already, nothing changes.
+//   - If the object is a route, and the field is one of its parentRefs, the route loses this parent.
+//   - If the object answers an error to all its requests already (item.closed), nothing changes.
 //   - In all other cases, the object fails closed, or is left out.
 func (s *settling) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))

@@ -19,10 +19,12 @@ import (
 var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
 // spellings returns a regular expression for ambiguous paths, which gateways may normalize differently. It matches
-// paths that contain //, and paths that contain the escape (such as %2F) of a special character. The parameter paths
-// has the paths of a host. If expressions is false, only the special characters in these paths count, and ok is
-// false if a path has a space, a "%", a control character or a character outside ASCII. If expressions is true, some
-// of the paths are regular expressions: then all special characters count, and ok is true.
+// paths that contain //, and paths that contain the escape of a special character, such as %2F for a slash. The
+// parameter paths has the paths of a host. It decides, together with expressions, which characters are special:
+//   - If expressions is false, the slash is special, and each character of the paths that plainPathText does not
+//     match. The result ok is false if a path has a space, a "%", a control character or a character outside ASCII.
+//   - If expressions is true, some of the paths are regular expressions. All ASCII punctuation except "_" and "~" is
+//     special. The result ok is true.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true

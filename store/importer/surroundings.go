@@ -170,9 +170,9 @@ func networkPolicy(r *report, policy *item) {
 		"if it is for Pods of applications alone, leave it out with --accept "+policy.name()+", or all of them with --accept NetworkPolicy.networking.k8s.io")
 }
 
-// annotated makes objects fail closed that have an annotation for another controller (see ofController). It
-// checks routes, Gateways, ListenerSets, and the Services that other objects refer to. Annotations in
-// Options.Accept do not count.
+// annotated looks for annotations that are for another controller (see ofController). It checks routes, Gateways,
+// ListenerSets, and the Services that other objects refer to. An object with such an annotation fails closed,
+// because import does not know what the annotation protects. Annotations in Options.Accept do not count.
 func (s *surroundings) annotated() {
 	referred := referred(s.objects.all)
 	for _, object := range s.objects.all {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// readConnections adds a verdict for each entry for TCP or UDP in the parameter parts, such as a tcpRouter. Import
-// leaves out all these entries. Those that Options.Accept names get no verdict here.
+// readConnections adds a verdict to the report for each TCP or UDP entry of Traefik's configuration, such as a
+// tcpRouter. The verdict says that import leaves the entry out. An entry that Options.Accept names gets no verdict
+// here. The parameter parts has all entries of the configuration.
 func readConnections(parts []*part) {
 	for _, p := range parts {
 		if strings.HasPrefix(p.kind, "tcp") || strings.HasPrefix(p.kind, "udp") {

@@ -69,11 +69,11 @@ func (p *part) respell() {
 	p.value = p.respelled(p.value, "", "", knownFields(p.kind))
 }
 
-// respelled returns value with its known fields, at any depth, renamed to the spelling of Traefik's
-// documentation. The parameter known has the paths of the known fields below value (see knownFields). The other
-// parameters are for verdicts: at is the path of value in the documented spelling, and was is the path as the user
+// respelled returns value with its known fields, at any depth, renamed to the spelling of Traefik's documentation.
+// The parameter known has the paths of the known fields below value (see knownFields). The other parameters are for
+// verdicts: docPath is the path of value in the documented spelling, and userPath is the path of value as the user
 // wrote it.
-func (p *part) respelled(value any, at, was string, known []string) any {
+func (p *part) respelled(value any, docPath, userPath string, known []string) any {
 	object, isMap := value.(map[string]any)
 	if !isMap {
 		return value
@@ -81,28 +81,28 @@ func (p *part) respelled(value any, at, was string, known []string) any {
 	names, below := nextNames(known)
 	made := map[string]any{}
 	for _, key := range sortedKeys(object) {
-		name, field := key, join(was, key)
+		name, field := key, join(userPath, key)
 		for _, want := range names {
 			if _, twice := object[want]; strings.EqualFold(want, key) && key != want && !twice && made[want] == nil {
 				name = want
-				p.add(Same, "read as "+join(at, want), field)
+				p.add(Same, "read as "+join(docPath, want), field)
 			}
 		}
-		made[name] = p.respelledField(object[key], join(at, name), field, below[name])
+		made[name] = p.respelledField(object[key], join(docPath, name), field, below[name])
 	}
 	return made
 }
 
-// respelledField returns the value of one field with the spelling of Traefik's documentation. If Traefik wants a
-// list of texts, a text becomes a list: its parts between commas. The parameter known has what follows the field
-// in the paths of knownFields, for example "[]" for a list of texts. As in respelled, the parameter at is the path
-// of the field in the documented spelling, and the parameter was is the path as the user wrote it.
-func (p *part) respelledField(value any, at, was string, known []string) any {
+// respelledField does for the value of one field what respelled does for an object. If Traefik wants a list of texts,
+// a text becomes a list: its parts between commas. The parameter known says what the value can be: it has those paths
+// of knownFields that begin with the path of the field, without this beginning. For example, "[]" means that the
+// value is a list of texts. The parameters docPath and userPath are the path of the field, as in respelled.
+func (p *part) respelledField(value any, docPath, userPath string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
 	switch {
 	case slices.Contains(known, "[]") && isText:
-		p.add(Same, "read as a list", was)
+		p.add(Same, "read as a list", userPath)
 		var all []any
 		for _, word := range strings.Split(words, ",") {
 			all = append(all, strings.TrimSpace(word))
@@ -112,16 +112,16 @@ func (p *part) respelledField(value any, at, was string, known []string) any {
 		below, made := cutAll(known, "[n]."), make([]any, len(items))
 		for i := range items {
 			index := "[" + strconv.Itoa(i) + "]"
-			made[i] = p.respelled(items[i], at+index, was+index, below)
+			made[i] = p.respelled(items[i], docPath+index, userPath+index, below)
 		}
 		return made
 	}
-	return p.respelled(value, at, was, cutAll(known, "."))
+	return p.respelled(value, docPath, userPath, cutAll(known, "."))
 }
 
-// nextNames splits each path in the parameter known after its first name. The result names has the first names
-// without duplicates. The result below is a map: for each first name, it has the rests of the paths with this
-// name, such as "[]" or ".sans[]".
+// nextNames splits each path in the parameter known after its first field name: "tls.options" becomes "tls" and
+// ".options". It returns the first names without duplicates, and a map. For each first name, the map has what follows
+// the name in each of its paths, such as "[]", ".options", or "" if nothing follows.
 func nextNames(known []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
 	for _, field := range known {

@@ -15,9 +15,9 @@ type entry struct {
 }
 
 // entries returns the conditions of all routers that apply to a host, in Traefik's order, with their HTTPRoute
-// matches. If ordered is true, the matches are regular expressions where possible, so that the order of the
-// rules decides. If ordered is false, more specific matches win, and refined adds entries where that would
-// choose the wrong router.
+// matches. If ordered is true, the matches are regular expressions where possible, so that the order of the rules
+// decides. If ordered is false, Envoy prefers the more specific match. Where Envoy would then choose the wrong
+// router, refined adds entries.
 func (l *listener) entries(host string, ordered bool) []entry {
 	var all []entry
 	for _, r := range l.routers {
@@ -42,18 +42,20 @@ func (l *listener) entry(host string, r *router, c condition, ordered bool) entr
 	return entry{router: r, condition: c, matches: matches, rewrite: rewrite, site: l.at(host)}
 }
 
-// common returns the condition that a request meets if it matches both a and b. If both.wide is true, the
-// condition admits more requests than that. If ok is false, no request matches both.
+// common returns a condition for the requests that meet both the condition of a and the condition of b. If the field
+// wide of the returned condition is true, other requests can meet the returned condition, too. If ok is false, no
+// request can meet the conditions of both a and b.
 func common(a, b entry) (both condition, ok bool) {
 	mine, other := a.condition, b.condition
 	mine.wide, other.wide = false, false // a wide entry answers 500 to all requests that it matches
 	return mine.and(other)
 }
 
-// kept reports whether Envoy keeps the requests that match both a and b away from b. The parameter all has the
-// entries of the host. Envoy keeps the requests away if one of these entries has as its condition the common
-// condition of a and b, and Envoy does not prefer b to this entry. The entry must belong to the router of a, or to
-// a third router whose priority is higher than the priority of a.
+// kept reports whether one of the host's entries (the parameter all) takes the requests that match both a and b, so
+// that Envoy does not choose b for these requests. An entry takes the requests if all of this is true:
+//   - The entry belongs to the router of a, or to a third router whose priority is higher than the priority of a.
+//   - The entry's condition is the common condition of a and b (see common).
+//   - Envoy does not prefer b to the entry (see turned).
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -64,11 +66,11 @@ func kept(a, b entry, all []entry) bool {
 // maxRefined bounds the entries of a host: once a host has this many, refined adds no more.
 const maxRefined = 200
 
-// refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more
-// specific match. So if two routers match a request, Envoy may choose the router with the lower priority. For such
-// requests, refined adds an entry of the router with the higher priority. If an HTTPRoute cannot match only these
-// requests, the new entry would match more of them (condition.wide). refined then adds it only if its router
-// answers 500. It stops adding as soon as there are maxRefined entries.
+// refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more specific
+// match. So if two routers match a request, Envoy may choose the router with the lower priority. For the requests
+// that both routers match, refined adds an entry of the router with the higher priority. An HTTPRoute cannot always
+// express exactly these requests; the new entry then also matches other requests (condition.wide). Such an entry is
+// added only if its router answers 500. refined stops adding as soon as there are maxRefined entries.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {

@@ -36,8 +36,9 @@ func (p *part) add(class Class, message string, fields ...string) *Verdict {
 }
 
 // say adds a verdict about the given fields of an entry of Traefik's configuration, such as a router. It also
-// records that these fields have a verdict, so that rest does not report them. Fields that do not exist are
-// ignored; if none exists, there is no verdict. Without fields, the verdict is about the whole entry.
+// records that these fields have a verdict, so that the method rest does not add a second verdict for them. Fields
+// that do not exist are ignored; if none exists, there is no verdict. Without fields, the verdict is about the whole
+// entry.
 func (p *part) say(class Class, message string, fields ...string) {
 	var there []string
 	for _, field := range fields {

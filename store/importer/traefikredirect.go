@@ -141,8 +141,8 @@ type letter func(rune) bool
 const maxShapes = 256
 
 // shapeOf analyses a regular expression for URLs that ends with a group (.*) or (.+). ok is false if the
-// expression is invalid, if it does not end with such a group, if nothing comes before the group, or if joined
-// does not support what comes before.
+// expression is invalid, if it does not end with such a group, if nothing comes before the group, or if the function
+// joined returns false for what comes before the group.
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -222,8 +222,9 @@ func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	return nil, false
 }
 
-// joined returns all texts that several regular expressions match one after the other (see ways). ok is false
-// if there are more than maxShapes, or if ways returns false for one of the expressions.
+// joined returns all texts that a sequence of regular expressions (the parameter parts) matches. Like ways, it
+// returns each text as a sequence of tests for characters. ok is false if there are more than maxShapes texts, or if
+// ways returns false for one of the expressions.
 func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	all = [][]letter{nil}
 	for _, part := range parts {

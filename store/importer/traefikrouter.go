@@ -23,9 +23,9 @@ type router struct {
 // readMatch sets the conditions of a router from its rule. It also sets the priority of the router from the field
 // priority. If this field is 0 or no integer, the priority is the length of the rule.
 //
-// A condition is wide if it admits more requests than the rule. If there is a wide condition, the router answers 500.
-// A wide condition that every request would meet is left out. If a condition is left out, or the rule cannot be
-// read, readMatch sets r.lost.
+// A condition is wide if it admits more requests than the rule. If there is a wide condition, the router answers 500
+// to all requests that meet one of r.conditions. A wide condition that every request would meet is not added to
+// r.conditions. If readMatch leaves out such a condition, or if the rule cannot be read, readMatch sets r.lost.
 func (r *router) readMatch() {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -100,8 +100,12 @@ func (r *router) guard(s site) string {
 	return string(marshal(guard))
 }
 
-// protects reports whether the router protects requests: with a policy, a redirect or TLS, or with a middleware
-// or service that import cannot express. It does not matter whether the router answers 500 for another reason.
+// protects reports whether the router protects requests. It does if one of these is true:
+//   - Its middlewares become a policy or a redirect.
+//   - It serves with TLS.
+//   - import cannot express one of its middlewares, or its service.
+//
+// A router that answers 500 only because of its rule does not protect requests by that.
 func (r *router) protects(points entryPoints) bool {
 	return len(r.effect.policy) > 0 || r.effect.closed != "" || len(r.effect.redirects) > 0 || r.backends.closed != "" || points.anyTLS(r)
 }
@@ -210,8 +214,8 @@ func (rr *routerReader) readPoints(r *router) {
 }
 
 // spread adds entry points to each router that names none, because Traefik serves such a router at all entry
-// points. It adds the entry points of other routers, but only those at which both routers have TLS, or neither
-// has (see tlsAt). It does not add a second entry point with the same port.
+// points. It adds the entry points of every other router, with two exceptions. It leaves out an entry point at which
+// only one of the two routers has TLS (see tlsAt), and an entry point whose port the router already has.
 func (rr *routerReader) spread() {
 	for _, r := range rr.routers {
 		if len(list(r.get("entryPoints"))) > 0 {
@@ -228,9 +232,10 @@ func (rr *routerReader) spread() {
 	}
 }
 
-// closeBehindLost handles routers that protect their requests, but some of whose requests import cannot match
-// (router.lost). Such requests would go unprotected to other routers on the same port. So closeBehindLost makes
-// these other routers answer 500, if their priority is the same or lower.
+// closeBehindLost looks for routers with lost requests (router.lost): requests that import cannot match. They go to
+// other routers on the same port. If a router with lost requests protects its requests (see protects), the lost
+// requests would be unprotected at the other routers. So closeBehindLost makes the other routers answer 500, if their
+// priority is the same or lower.
 func (rr *routerReader) closeBehindLost() {
 	for _, a := range rr.routers {
 		for _, b := range rr.routers {

@@ -1,7 +1,8 @@
 package importer
 
 // readTLS returns references to Secrets for the listeners, one for each certificate in the parameter parts. It
-// also adds verdicts for the TLS options and TLS stores in parts. It leaves out parts that the user accepted.
+// also adds verdicts for the TLS options and TLS stores in parts. It ignores the parts that the user named in
+// Options.Accept.
 func readTLS(objects *traefikObjects, parts []*part) (certificates []any) {
 	for _, p := range parts {
 		switch {

@@ -35,9 +35,10 @@ type Options struct {
 	// Fingerprint returns schema.Fingerprint. It is slow, so it is called only if a journal is read or
 	// rewritten. A result of "" matches nothing.
 	Fingerprint func() string
-	// MaxBytes is the maximum number of bytes of texts. If a journal has more, it is not used. MaxBytes is also
-	// the maximum number of bytes of Checked objects. If a journal has more, the Checked objects beyond the
-	// limit are left out. 0 means 512 MiB.
+	// MaxBytes limits the size of what is read from a journal, in bytes. If the fields Text of all objects
+	// (store.Saved) are larger than MaxBytes in total, the journal is not used. The same limit applies to the
+	// fields Checked of all objects: each field Checked that would exceed it is left out, and its object is read
+	// from Text instead. 0 means 512 MiB.
 	MaxBytes int64
 }
 
@@ -333,9 +334,9 @@ func openOwn(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// trusted returns an error if a file belongs to a user other than this user and root, or if other users may
-// write it. The parameters info and err are the results of Stat for the file. If err is not nil, trusted returns
-// err without the path (cause).
+// trusted returns an error if a file belongs neither to the user who runs gatefold nor to root, or if its mode lets
+// other users write it. The parameters info and err are the results of Stat for the file. If err is not nil, trusted
+// returns the error of Stat without the path (see the function cause).
 func trusted(info fs.FileInfo, err error) error {
 	if err != nil {
 		return cause(err)

@@ -59,7 +59,7 @@ type Object struct {
 	Value metav1.Object
 }
 
-// Source is the kind of file that an object comes from. It says whether the file belongs to the cluster paths.
+// Source is the kind of file that an object comes from: whether the flag --cluster-paths names the file.
 type Source int8
 
 // The kinds of files that an object can come from. With the flag --cluster-paths, path policies limit what a file

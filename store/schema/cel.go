@@ -25,7 +25,7 @@ import (
 
 // rule is one CEL rule of a node, which is the schema of one value.
 type rule struct {
-	plain   celgo.Program                 // has no cost limit; nil if the rule needs the library's environment
+	plain   celgo.Program                 // has no cost limit; nil if the rule cannot run without one (see plainProgram)
 	counted func() (celgo.Program, error) // stops if its cost is too high; compiled at the first call
 	message string                        // what is wrong with an object that violates the rule
 	field   string                        // the field below the node that the rule is about; "" for the node

@@ -98,13 +98,13 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 }
 
 // instead returns what the user should do about a field or value that gatefold does not serve. The parameter
-// path is the path of the field. The result is the hint in notserved.yaml for this path, or the parameter
-// otherwise if the file has no hint.
-func (k *kind) instead(path, otherwise string) string {
+// path is the path of the field. The result is the hint in notserved.yaml for this path. If the file has no such
+// hint, the result is the parameter fallback.
+func (k *kind) instead(path, fallback string) string {
 	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
 		return hint
 	}
-	return otherwise
+	return fallback
 }
 
 // appendNew appends name to list, unless list already has it.

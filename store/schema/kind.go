@@ -30,8 +30,9 @@ type crdVersion struct {
 	read func() version
 }
 
-// prepare sets k.checks: for each version of the kind, a function that returns the checker of this version. The
-// schema is compiled on the first call of this function, so that prepare itself is fast.
+// prepare sets k.checks, which has a function for each version of the kind. The function returns the checker of
+// the version. prepare itself compiles no schema, so that it is fast: each function compiles the schema of its
+// version when the function is called for the first time.
 func (k *kind) prepare() {
 	k.checks = map[string]func() *checker{}
 	for _, name := range k.versions {

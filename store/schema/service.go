@@ -56,10 +56,10 @@ func serviceRules(m *mistakes, object map[string]any) {
 	}
 }
 
-// twice reports a port of a Service if an earlier port has the same id. The parameter i is the index of the port.
-// An id is the name of a port, or the number and protocol of a port. The map first has the index of the first port
-// with each id. If no earlier port has the id, twice adds the port to this map. The parameter at is the path of
-// the finding.
+// twice reports a port of a Service if an earlier port has the same id. The id is the name of the port, or the number
+// and protocol of the port. The parameter i is the index of the port. The parameter at is the path of the finding.
+// The parameter first is a map from each id to the index of the first port with this id. If no earlier port has the
+// id, twice adds the port to the map.
 func twice(m *mistakes, first map[string]int, id, at string, i int) {
 	if earlier, found := first[id]; found {
 		m.addAt(DuplicateEntry, at, fmt.Sprintf("%s is in spec.ports[%d] already", id, earlier), "remove one of the two, or tell them apart")

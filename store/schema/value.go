@@ -102,7 +102,7 @@ func (n *node) allows(v any) bool {
 	return false
 }
 
-// key reports the key of a map if the schema n of the map does not allow the key.
+// key checks one key of a map against the schema n of the map. It reports a mistake if n does not allow the key.
 func (w walk) key(n *node, key string) {
 	if wrong := n.keys(key); wrong != "" {
 		w.add(InvalidValue, "the key "+shown(key)+" "+wrong, "")

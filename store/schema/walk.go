@@ -90,8 +90,8 @@ func (w walk) fill(n *node, object map[string]any) {
 	}
 }
 
-// list checks a list and all items in it against the schema n, and reports mistakes. Items that value converts
-// are replaced in the list itself.
+// list checks a list and all items in it against the schema n, and reports mistakes. If an item must be
+// converted (see the method value), list replaces the item in the parameter list itself.
 func (w walk) list(n *node, list []any) {
 	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
 	if n.items == nil {

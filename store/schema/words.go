@@ -156,8 +156,9 @@ func (m *mistakes) tooShort(s string, least int64) {
 	m.add(InvalidValue, fmt.Sprintf("%s%s has fewer than %d characters", m.name(), m.quoted(s), least), "")
 }
 
-// count reports a list or map with too few or too many items. The parameters least and most are the limits; nil
-// means no limit. The parameter n is the number of items, and what is the word for items in the message.
+// count reports a list or map with too few or too many items. The parameters least and most are the limits; nil means
+// no limit. The parameter n is the number of items. The message calls the items by the word in the parameter what,
+// for example "entries".
 func (m *mistakes) count(least, most *int64, n int, what string) {
 	switch count := int64(n); {
 	case most != nil && count > *most:

@@ -11,10 +11,10 @@ const (
 	// AnnotationPaths is the annotation with the files that may define objects of the namespace.
 	AnnotationPaths = "gatefold.io/paths"
 	// AnnotationPorts is the annotation with the ports that Gateways and ListenerSets of the namespace may
-	// open. It does not limit objects in files of the cluster paths.
+	// open. It does not limit objects in files that match the flag --cluster-paths.
 	AnnotationPorts = "gatefold.io/gateway-ports"
 	// AnnotationHosts is the annotation with the hostnames that routes and listeners of the namespace may
-	// serve. It applies with or without cluster paths.
+	// serve. It applies even if gatefold runs without the flag --cluster-paths.
 	AnnotationHosts = "gatefold.io/hostnames"
 )
 
@@ -31,12 +31,12 @@ type Grant struct {
 	Hosts []string
 }
 
-// Asks reports whether a Namespace has the annotation for paths or the one for ports. Both apply only with path
-// policies, unlike the annotation for hostnames.
+// Asks reports whether the Namespace has at least one of the annotations AnnotationPaths and AnnotationPorts. These
+// two apply only if gatefold runs with the flag --cluster-paths. AnnotationHosts always applies.
 func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil }
 
-// Restricts reports whether a Namespace has the annotation for paths, which limits the files that may define
-// objects of the namespace. Without path policies nothing enforces that limit.
+// Restricts reports whether the Namespace has the annotation AnnotationPaths, which limits the files that may define
+// objects of the namespace. The limit is enforced only if gatefold runs with the flag --cluster-paths.
 func (g Grant) Restricts() bool { return g.Paths != nil }
 
 // Fault is an invalid value of an annotation.

@@ -23,7 +23,8 @@ type Policy struct {
 	declared map[string][]Grant
 }
 
-// New returns a Policy with the cluster paths. The path policies apply if cluster has patterns.
+// New returns a Policy. The parameter cluster has the cluster paths: patterns for the files of the platform team.
+// Without patterns, the path policies do not apply.
 func New(cluster Globs) Policy { return Policy{cluster: cluster, declared: map[string][]Grant{}} }
 
 // InForce reports whether path policies apply.
@@ -33,7 +34,8 @@ func (p *Policy) InForce() bool { return len(p.cluster) > 0 }
 // --cluster-paths).
 func (p *Policy) Cluster(file string) bool { return p.cluster.Match(file) }
 
-// ClusterBelow reports whether a directory may have files of the cluster paths, at any depth.
+// ClusterBelow reports whether the path of a file below a directory, at any depth, could match the cluster paths
+// (see Cluster).
 func (p *Policy) ClusterBelow(directory string) bool { return p.cluster.MatchBelow(directory) }
 
 // Declare records what the annotations of a Namespace allow. The parameter grants has one Grant for each
@@ -136,9 +138,10 @@ func (p *Policy) mayOpen(namespace string, port int32) bool {
 	return !slices.ContainsFunc(p.declared[namespace], func(g Grant) bool { return !g.Ports.Has(port) })
 }
 
-// Overlaps returns the namespaces that have, by their annotations, a port that belongs to another namespace
-// (CheckSharedPort). The value of such a namespace is the first other namespace, by name, with which it has a port
-// in common. Only the first definition of each Namespace counts.
+// Overlaps finds each namespace whose annotations allow a port that belongs to another namespace (see
+// CheckSharedPort). The keys of the result are the names of the namespaces found. The value for a key is the first
+// namespace, in alphabetical order, that has a port in common with the namespace of the key. If a Namespace has
+// several definitions, only the first one counts.
 func (p *Policy) Overlaps() map[string]string {
 	out := map[string]string{}
 	var before []string

@@ -24,7 +24,8 @@ func Text(text string) string {
 	return string(appendVisible(nil, []byte(text), ""))
 }
 
-// hidden reports whether r is invisible, or replaces a byte that is not UTF-8.
+// hidden reports whether r must not be shown as it is. That is so if r is invisible, or if r is U+FFFD, which stands
+// for a byte that is not UTF-8.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
 // appendVisible appends the visible form of a text (see Text) to its first parameter, and returns the result.

@@ -119,8 +119,9 @@ func Changed(keys []*Key, change func(*Key)) []*Key {
 // Reference is a backend reference with its defaults filled in, and the kind and namespace of the object that
 // contains it.
 type Reference struct {
-	// From is the kind and namespace of the object with the reference. Its Name is "", because all objects of a
-	// kind and namespace share the result. To is the key of the object that the reference names.
+	// From is the kind and namespace of the object with the reference. From.Name is "": the name does not change how
+	// the reference is resolved, so all objects of one kind and namespace share one Resolution. To is the key of the
+	// object that the reference names.
 	From manifest.Key
 	To   manifest.Key
 	// Port is 0 if the reference has none.

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// chooseKeys decides which prefixes are keys, that is, get a list of their own. It makes the lists of new keys and
-// of keys whose list changed. Afterwards every node has a settlement: the values that depend on the items of the
-// nodes above and below it. chooseKeys visits only nodes that an edit made, and all nodes below a node whose own
-// items changed.
+// chooseKeys decides which prefixes become keys. A key is a prefix that has a list of its own (see the package
+// comment). chooseKeys makes the lists of new keys, and of keys whose list changed. It also computes the settlement
+// of each node (see the type settlement). It skips nodes that already have the right settlement. So it visits only
+// the nodes that an edit made. If an edit changed the items of a node itself, it also visits all nodes below this
+// node.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -17,9 +18,12 @@ func (t *Tree[T, L]) chooseKeys() {
 	}
 }
 
-// settled returns the node n with its settlement (see the type settlement). The parameter up has the items above
-// the node. If n already has the settlement for the same items above, the result is n itself, and fresh is false.
-// If n has the settlement for other items above, n is shared with another tree. settled then works on a copy.
+// settled computes the settlement of the node n and of the nodes below n (see the type settlement). It returns the
+// node with the settlement. The parameter up has the items above n.
+//   - If n already has a settlement for these items above, nothing is computed: the result is n, and fresh is false.
+//   - If n has no settlement yet, settled changes n itself.
+//   - If n has a settlement for other items above, n also belongs to another tree. settled then changes and returns
+//     a copy.
 func (t *Tree[T, L]) settled(n *node[T, L], up *above[T]) (settled *node[T, L], fresh bool) {
 	switch n.above {
 	case up:
@@ -70,7 +74,8 @@ func (t *Tree[T, L]) below(n *node[T, L], up *above[T]) *above[T] {
 
 // choose returns, for each child of n, whether the child becomes a key, that is, gets a list of its own.
 // Children with many items are examined first; the rules are in the package comment. For each chosen child,
-// choose subtracts the field rest of the child from n.rest, and adds 1 to n.keys.
+// choose also updates two counts of n. It subtracts the child's items from n.rest, the number of items that have no
+// key below n. It adds 1 to n.keys, the number of keys below n.
 func (n *node[T, L]) choose() (isKey []bool) {
 	isKey = make([]bool, len(n.children))
 	if n.rest <= Full || n.below.single {
@@ -120,8 +125,9 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own appends to lists the items that belong to n if n is a key: the items of n, and those of the nodes below n,
-// except items that belong to a key below n. Each item belongs to one key only.
+// own finds the items that belong to n if n is a key: the items of n and of the nodes below n, without the items
+// that belong to a key below n. Each item belongs to one key only. own appends the found items to the parameter
+// lists, one list for each node, and returns the result.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)

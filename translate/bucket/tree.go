@@ -41,19 +41,20 @@ type Shape[T, L any] struct {
 	Prefix func(T) string
 	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single reports whether the item must be in one list only. If it is true, no prefix that begins with the item's
-	// prefix and is longer becomes a key: the list of this key would repeat the item.
+	// Single reports whether the item must be in one list only. The list of a key repeats the items with shorter
+	// prefixes. So if Single is true for an item, longer prefixes that begin with its prefix do not become keys.
 	Single func(T) bool
-	// Twins finds twins, which are items that match the same requests. It returns the groups of two or more twins. Of
-	// each group, only the first item ever answers. All items of a group have the same prefix. The argument is in the
-	// order of the list. So are the items of a group, and the groups by their first items.
+	// Twins finds twins, which are items that match the same requests. It returns groups of two or more twins. In a
+	// group, all items have the same prefix, and only the first item ever answers. The argument is sorted by Compare.
+	// Twins must sort the items of each group by Compare, too, and the groups by their first items.
 	Twins func([]T) [][]T
 	// Leaf returns the value of a key from its list. The Tree calls it again if the list changes.
 	Leaf func(key string, list []T) L
 }
 
-// Tree is a set of items, divided into lists by keys. It is immutable: Edit returns another Tree, and both
-// share as many nodes as possible. Equal sets have equal trees, after any edits.
+// Tree is a set of items with lists of these items: one list for each key (see the package comment). A Tree is
+// immutable: Edit returns another Tree, and both share as many nodes as possible. Equal sets have equal trees, after
+// any edits.
 type Tree[T, L any] struct {
 	shape *Shape[T, L]
 	top   *above[T]
@@ -84,7 +85,7 @@ type node[T, L any] struct {
 type settlement[T any] struct {
 	above      *above[T] // the items above the node; nil until the node is settled
 	below      *above[T] // the items above the node's children
-	rest       int       // the number of items in the node and below, without the own items of descendants that are keys
+	rest       int       // the number of items in the node and below, except items of keys below the node
 	keys       int       // the number of descendants that are keys
 	most       int       // the largest number of items in one node, among this node and its descendants
 	twinGroups int       // the number of groups of twins (items that match the same requests), descendants included
@@ -95,7 +96,7 @@ type settlement[T any] struct {
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
-	leaf *leaf[T, L] // nil if the child is not a key
+	leaf *leaf[T, L] // the child's key with its list; nil if no key was made for the child
 }
 
 // above has all items above a node: those in the ancestors of the node. It is a linked list with an element for each
@@ -104,7 +105,7 @@ type above[T any] struct {
 	up     *above[T] // the items above the nearest ancestor that has items
 	items  []item[T] // the items of this ancestor
 	count  int       // the number of all items
-	single bool      // Shape.Single is true for one of all items
+	single bool      // Shape.Single is true for at least one of all items
 }
 
 // leaf has the value of a key, and the items of the list that the value was made from: above are the items with
@@ -123,14 +124,14 @@ func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	return t
 }
 
-// Edit returns a tree with the items of t, without the items in gone, and with the items in come. If t lacks an
-// item of gone, Edit panics. t itself does not change.
-func (t *Tree[T, L]) Edit(gone, come []T) *Tree[T, L] {
+// Edit returns a tree with the items of t, without oldItems, and with newItems. Edit panics if t lacks one of the
+// oldItems. t itself does not change.
+func (t *Tree[T, L]) Edit(oldItems, newItems []T) *Tree[T, L] {
 	edited := *t
-	for _, it := range t.items(gone) {
+	for _, it := range t.items(oldItems) {
 		edited.root.node = t.remove(edited.root.node, 0, it)
 	}
-	for _, it := range t.items(come) {
+	for _, it := range t.items(newItems) {
 		edited.root.node = t.insert(edited.root.node, 0, it)
 	}
 	edited.chooseKeys()
@@ -305,8 +306,8 @@ func (n *node[T, L]) find(at byte) (index int, found bool) {
 	return slices.BinarySearchFunc(n.children, at, func(c child[T, L], at byte) int { return int(c.at) - int(at) })
 }
 
-// all appends all items in n and its descendants to the parameter lists, as one list for each node. It does not
-// matter which keys have the items.
+// all appends the items of n and of all nodes below n to the parameter lists, as one list for each node. In contrast
+// to own, all also appends the items that belong to a key below n.
 func (n *node[T, L]) all(lists [][]item[T]) [][]item[T] {
 	lists = append(lists, n.items)
 	for _, c := range n.children {

@@ -14,8 +14,8 @@ import (
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 // AimAt changes a query at random so that the given match usually accepts the query. The match may still reject the
-// query if the match has a regular expression (for the path, a header or a query parameter) or the prefix Within. If
-// the match has hosts, about one call in four leaves query.Host unchanged, and the match may reject that host.
+// query if the match has a regular expression (for the path, a header or a query parameter), or if match.Within is
+// set. If the match has hosts, about one call in four leaves query.Host unchanged. The match may reject that host.
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {

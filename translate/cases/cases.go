@@ -60,7 +60,7 @@ const Client = "127.0.0.1"
 // Network is the network prefix of backends in the case files.
 const Network = "127.9."
 
-// Case is one archive.
+// Case is one behaviour case, as read from its text archive (see the comment of this package).
 type Case struct {
 	Name    string
 	Heading string
@@ -69,7 +69,7 @@ type Case struct {
 	differs    []difference
 	// Steps are the initial folder and every edit.
 	Steps []Step
-	// Options are the options of the archive. A test adds its own options.
+	// Options are the options that the archive sets, in its file named options. A test adds its own options.
 	Options translate.Options
 	// SystemCA says which CA certificates replace those of the test machine: the certificate of the test
 	// authority with this name. "missing" means that the file with CA certificates does not exist. "" means that
@@ -126,8 +126,9 @@ type difference struct {
 	lines  string
 }
 
-// Differs reports whether, according to the case, Envoys of a release do something else than a line says. A case
-// lists such lines and releases with its option differs-before.
+// Differs reports whether Envoys of a release are known to answer a request differently than the case says. The
+// parameter line is the line of the case with the request and the expected answer. A case lists such lines and
+// releases with its option differs-before.
 func (c *Case) Differs(line string, release xds.Release) bool {
 	return slices.ContainsFunc(c.differs, func(d difference) bool { return release.Before(d.before) && strings.Contains(line, d.lines) })
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// exampleGateway and exampleHost are the texts in the files of example folders that have an address of this machine.
-// The function example removes exampleGateway, and moves the address in exampleHost to Network.
+// exampleGateway and exampleHost are texts in the files of example folders. Both contain an address of this machine.
+// The function example removes exampleGateway. In exampleHost, it replaces the address by an address that begins with
+// the constant Network.
 const (
 	exampleGateway = "  addresses:\n  - type: IPAddress\n    value: 127.0.0.1\n"
 	exampleHost    = "host: 127.0.0.1"
@@ -18,8 +19,9 @@ const (
 
 // Examples returns the cases of the example folders directly below the folder root. Folders without a file named
 // requests are skipped. A folder may also have a file named options. The two files have the syntax of cases.
-// Addresses of backends are moved to Network. Addresses of Gateways are removed, so that the tests choose them.
-// Examples returns an error if a folder cannot be read, or if a case is invalid.
+// Addresses of backends are replaced by addresses that begin with the constant Network. Addresses of Gateways are
+// removed, so that the tests choose them. Examples returns an error if a folder cannot be read, or if a case is
+// invalid.
 func Examples(root string) ([]*Case, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "*", "requests"))
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	notOffline = "only a running Envoy shows it: see --against"
 )
 
-// outcome returns the outcome that a line expects, in the syntax of a line.
+// outcome returns the outcome that a line of a test file (r) expects, in the syntax of such a line.
 func (r Request) outcome() string {
 	switch {
 	case r.Closed:
@@ -63,8 +63,9 @@ func gotWords(got explain.Outcome) string {
 	return words
 }
 
-// sharesWords returns the names with their shares in percent, in the syntax of a line. A single name has no
-// share.
+// sharesWords returns shares as text, in the syntax of a line of a test file, such as "v1=90 v2=10". The parameter
+// shares has the shares in percent, by name: the name of a backend, a status in place of a backend, or "closed". If
+// there is only one name, the text is that name without its share.
 func sharesWords(shares map[string]float64) string {
 	names := slices.Sorted(maps.Keys(shares))
 	if len(names) == 1 {
@@ -76,7 +77,8 @@ func sharesWords(shares map[string]float64) string {
 	return strings.Join(names, " ")
 }
 
-// sameShares reports whether the shares in percent are those of the weights, with a tolerance of 0.01.
+// sameShares reports whether shares are in proportion to weights. The parameter got has the shares in percent, and
+// the parameter want has the weights. Each share may be up to 0.01 percentage points too high or too low.
 func sameShares(got map[string]float64, want map[string]int) bool {
 	total := 0
 	for _, weight := range want {
@@ -284,7 +286,8 @@ func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []str
 	return values, true
 }
 
-// writtenByEnvoy reports whether Envoy may write a header of answers, alone or beside the rule.
+// writtenByEnvoy reports whether Envoy itself may write a header of answers. The changes of the rule then do not
+// decide alone which values the client gets.
 func writtenByEnvoy(name string) bool {
 	return slices.Contains([]string{"Server", "Date", "Content-Length", "Transfer-Encoding", "Connection"}, name) ||
 		strings.HasPrefix(name, "X-Envoy-") || strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Grpc-")

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// CoverageReport says how many of the served rules are tested: the request or connection of at least one line in the
-// files of tests reaches the rule. A rule of a route counts once, even if it serves several hosts and listeners. A
-// route for connections counts as one rule.
+// CoverageReport says how many of the served rules are tested. A rule is tested if at least one line in the test
+// files has a request or connection that reaches the rule. A rule of a route counts once, even if it serves several
+// hosts and listeners. A TCPRoute, TLSRoute or UDPRoute counts as one rule.
 type CoverageReport struct {
 	Rules   int `json:"rules"`
 	Reached int `json:"reached"`

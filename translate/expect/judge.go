@@ -42,10 +42,10 @@ type Result struct {
 	Rules []manifest.Field
 }
 
-// Difference is a part of a line that is not as expected.
+// Difference is a part of a test line, such as the expected path, that does not match what happens.
 type Difference struct {
-	// Of names the part: "outcome", or a detail such as "path". For a header, the name follows, as in
-	// "request x-user".
+	// Of says which part does not match: "outcome", or a detail such as "path". For a header, Of also has the name of
+	// the header, as in "request x-user".
 	Of   string `json:"of"`
 	Want string `json:"want"`
 	Got  string `json:"got"`
@@ -59,7 +59,7 @@ type Doubt struct {
 	Why string `json:"why"`
 }
 
-// outcome is the value of Of in a Difference or Doubt about the outcome of a line.
+// outcome is a value of the field Of. A Difference or a Doubt has this value if it is about the outcome of the line.
 const outcome = "outcome"
 
 // Judge compares lines with what explain answers from a View.
@@ -151,9 +151,10 @@ func (c *comparison) doubt(of, why string) {
 	}
 }
 
-// conclude sets the verdict: Failed if there are differences, Unknown if there are only doubts, otherwise Passed.
-// But differences give the verdict Unknown, too, if a fact that is not known may be their cause:
-//   - The request may get another answer, with which the line may be right (c.other).
+// conclude sets the verdict. Without differences, the verdict is Unknown if there are doubts, and Passed otherwise.
+// With differences, the verdict is Failed, except if a fact that is not known may be the cause of the differences. In
+// these cases, the verdict is Unknown:
+//   - The request may get another answer, and the line may expect that other answer (c.other).
 //   - The outcome is in doubt (c.caveats), and the line expects that Envoy itself answers.
 //   - The outcome is in doubt (c.caveats), and the line expects that a TLS, TCP or UDP connection is closed.
 func (c *comparison) conclude() {

@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Name is the name of a file of tests. A file whose name ends with "." and Name is a file of tests, too.
+// Name is the name of a test file, without its folder. A file with the extension ".requests", such as
+// "shop.requests", is a test file, too.
 const Name = "requests"
 
 // IsFile reports whether a file contains tests. name is its name without the folder.

@@ -45,12 +45,12 @@ const upstreamTime = "X-Envoy-Upstream-Service-Time"
 // notVisible is why a detail cannot be judged from an answer.
 const notVisible = "it is not visible from outside, except with the echo backend of the examples"
 
-// Observer compares lines with the answers that clients got from an Envoy.
+// Observer compares the lines of a file of tests (see Request) with the answers that clients got from an Envoy.
 type Observer struct{ hidden *redaction }
 
-// NewObserver returns an Observer for the answers of Envoys that serve view, or of unknown Envoys if view is
-// nil. It reads from view only which headers and query parameters have credentials, so that results do not show
-// them.
+// NewObserver returns an Observer. The parameter view is the configuration of the Envoys that answer, or nil if it
+// is not known. NewObserver only looks up in view which headers and query parameters have credentials. The Observer
+// removes these credentials from its results.
 func NewObserver(view *ir.View) *Observer { return &Observer{newRedaction(view)} }
 
 // Compare compares a line with what a client has seen of one or several answers, and returns the verdict.
@@ -138,10 +138,10 @@ func (c *comparison) seen(s Seen) (name string) {
 	return name
 }
 
-// answerer compares the backend and the status of an answer with the backends and the status that the line expects.
-// It adds differences, and a doubt if the answer does not show which backend answered. The result name is:
-//   - the status of the answer, if the line expects no backend, or if Envoy itself answers with a status that the
-//     line expects with a weight, such as 500=10
+// answerer compares the backend and the status of an answer with the backends and the status that the test line
+// expects. It adds differences, and a doubt if the answer does not show which backend answered. The result name is:
+//   - the status of the answer, if the line expects no backend
+//   - the status, if Envoy itself answered, and the line has this status among its weighted backends (500=10)
 //   - otherwise the backend that answered, or "" if Envoy answered or the backend is not known
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)
@@ -180,8 +180,9 @@ func (c *comparison) expects(backend string) bool {
 	return slices.ContainsFunc(c.request.BackendNames(), func(name string) bool { return path.Base(name) == backend })
 }
 
-// echoed adds differences between the request that the backend received and the details of the line. It adds
-// doubts if the answer has no Echo.
+// echoed compares the request that the backend received (s.Echo) with the path, host, protocol and headers that the
+// test line expects at the backend. It adds the differences. If s.Echo is nil, it adds a doubt for each of these that
+// the line has.
 func (c *comparison) echoed(s Seen) {
 	r := c.request
 	wants := map[string]bool{"path": r.Path != "", "host": r.Host != "", "protocol": r.Protocol != ""}

@@ -20,7 +20,8 @@ const (
 	maxBig  = 64 << 10
 )
 
-// option is a word NAME:VALUE of a line that is not a header.
+// option is a setting of a request that a line writes as NAME:VALUE, such as BODY:1000. The function options returns
+// all options. If NAME is the name of none of them, the word is a header.
 type option struct {
 	name string
 	// want describes the allowed values as text.
@@ -227,9 +228,9 @@ func (r *Request) parseDetail(detail string) error {
 	return nil
 }
 
-// aboutOf returns a text by which two details of a line that contradict each other are found: a line must not have
-// two details with the same text. The text is the first word of the detail, such as "path". For a header or a
-// mirror, the name of the header or backend follows, as in "request x-user" or "mirror shop".
+// aboutOf returns what a detail is about: its first word, such as "path". For a header or a mirror, the name of the
+// header or backend follows, as in "request x-user" or "mirror shop". A line must not have two details about the same
+// thing, because they could contradict each other.
 func aboutOf(detail string) string {
 	kind, rest, _ := strings.Cut(detail, " ")
 	switch kind {

@@ -129,11 +129,14 @@ func (b *requestReporter) noPath(host *ir.HostView, elsewhere []string) {
 	b.report.Suggestions = near[:min(len(near), maxSuggestions)]
 }
 
-// elsewhere returns, as texts, the paths of rules in other virtual hosts of the port that would match the
-// request. It helps if no rule of the request's own virtual host matches: for example, a child route may narrow
-// the hosts of its parent (GEP-1058, Hostname Settings). The parameter own is the request's own virtual host, or
-// nil: elsewhere skips all virtual hosts with its domain. It also skips Guards, and rules with the prefix "/". It
-// returns one path for each virtual host, at most maxSuggestions, and compares at most maxCompared rules.
+// elsewhere returns suggestions for a request that no rule of its own virtual host matches. A suggestion is a text
+// with the path of a rule in another virtual host of the port. The rule would match the request if the request had
+// the other host. This can help, for example, if a child route narrows the hosts of its parent (GEP-1058, Hostname
+// Settings).
+//
+// The parameter own is the request's own virtual host, or nil. elsewhere skips all virtual hosts with the domain of
+// own. It also skips rules with the prefix "/", and guards (ir.Rule.Guard). It returns one suggestion for each
+// virtual host, at most maxSuggestions, and compares at most maxCompared rules.
 func (b *requestReporter) elsewhere(port *ir.PortView, own *ir.HostView) []string {
 	var out []string
 	looked := 0

@@ -92,9 +92,10 @@ func WithAddressHint(caveat, hint string) string {
 }
 
 // aclDecision returns what an acl does with the address of a client. The gate is empty if the address may pass,
-// and has a status if the acl denies it. If the address is not valid (not known) and the acl allows some
-// addresses, the gate has no status. Its field unless then says that the policies may deny the address, and
-// contains the text in the parameter answer, for example " (403)". The Parts of the action name the policies.
+// and has a status if the acl denies it. An address that is not valid is not known. If the address is not known and
+// the acl allows some addresses, the gate has no status. Instead, it has a text in the field gate.unless: the
+// policies may deny the address. The text contains the parameter answer, for example " (403)". The parameter action
+// says in its Parts which policies these are.
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {

@@ -115,8 +115,9 @@ func (o *Outcome) unserved() {
 	}
 }
 
-// backends returns the backends of a rule with a weight above 0, and their shares. It returns nil if the rule
-// does not forward, or if no backend reference with a weight above 0 is resolved.
+// backends returns a Backend for each backend reference of the rule, with the share of requests that it gets. Backend
+// references with weight 0 are left out. backends returns nil if the rule does not forward, or if no backend
+// reference with a weight above 0 is resolved.
 func backends(rule *ir.Rule, r *request) []Backend {
 	var total, live uint64
 	action := &rule.Action

@@ -208,10 +208,11 @@ func (q Query) misdirected(port *ir.Port) bool {
 	return is
 }
 
-// otherListener reports whether the filter chain with the name chain answers 421 for a hostname, because another
-// listener serves the hostname. It returns true for the hostnames that listen.TLSNames.Misdirected returns. If the
-// port has many TLS names (ir.Port.ManyTLSNames), these are only the hostnames that chain covers as a wildcard, and
-// "*", which means all hosts that are not listed. The result is false if hostname and chain are equal.
+// otherListener reports whether a filter chain answers 421 for a hostname, because another listener serves the
+// hostname. The parameter chain is the name of the filter chain. The result is true for each hostname that
+// listen.TLSNames.Misdirected returns for this name. If the port has many TLS names (ir.Port.ManyTLSNames),
+// Misdirected returns only the hostnames that the name covers as a wildcard, and "*" for all other hosts. The result
+// is false if the hostname is equal to the name of the filter chain.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false
@@ -265,8 +266,9 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 	return hostIn(port, chain, name)
 }
 
-// hostIn returns the virtual host for a hostname among those of a filter chain. It returns nil if the chain has
-// no such virtual host, or if Envoy answers 421 because the hostname belongs to another listener.
+// hostIn searches the virtual hosts of one filter chain, and returns the virtual host for a hostname (the parameter
+// name). It returns nil if the filter chain has no such virtual host, or if Envoy answers 421 because the hostname
+// belongs to another listener.
 func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
 	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
 		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {

@@ -59,9 +59,9 @@ func httpAuthWords(auth *ir.AuthService) []string {
 }
 
 // authGate returns what extAuth does with a request. The gate is empty if Envoy certainly lets the request
-// pass. It has a status if Envoy itself rejects the request. Otherwise its field unless says when the request is
-// rejected. If Envoy asks an HTTP service, authGate also sets r.answered to the headers that the service sets for
-// the backend.
+// pass. It has a status if Envoy itself rejects the request. Otherwise the list gate.unless says in which cases the
+// request is rejected. If Envoy asks an HTTP service, authGate also sets r.answered to the headers that the service
+// sets for the backend.
 func authGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.AuthInForce()
 	if auth == nil {
@@ -78,14 +78,15 @@ func authGate(rule *ir.Rule, r *request) gate {
 	return out
 }
 
-// asks reports whether Envoy asks the authorization service about at least some of such requests.
+// asks reports whether Envoy may ask the authorization service about the request: extAuth applies to more than 0% of
+// the requests, and Envoy can reach the service.
 func (r *request) asks(auth *ir.ExtAuth) bool {
 	return auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == ""
 }
 
 // decision returns the gate of extAuth for a request whose path authGate accepts. The gate is empty if the
-// request certainly passes. It has a status if Envoy itself rejects the request. Otherwise its field unless says
-// when the request is rejected.
+// request certainly passes. It has a status if Envoy itself rejects the request. Otherwise the list gate.unless says
+// in which cases the request is rejected.
 func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent

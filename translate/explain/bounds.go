@@ -10,22 +10,23 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that would, or may, answer the request if the namespace of one of its routes (the field route)
-// could serve the request's host. An annotation of that namespace (tenancy.AnnotationHosts) allows only other
-// hosts.
+// narrowed is a rule that does not answer the request because of the namespace of a route (the field route): an
+// annotation of the namespace (tenancy.AnnotationHosts) does not allow the request's host. The rule would, or may,
+// answer the request if the namespace could serve this host. The route contains the rule, or is one of the parent
+// routes above it.
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
 	bound listen.Bound
-	// alone is true if the request's host has a virtual host whose domain is more specific than the hostname of the
-	// listener. Rules are in that virtual host only if their root route names the host.
+	// alone is true if the virtual host for the request has a domain that is more specific than the hostname of the
+	// listener. Such a virtual host has only rules whose root route has a hostname that covers the request's host.
 	alone bool
 }
 
 // bounded adds to NotAccepted the routes that may not serve the request's host because of their namespace, if
-// they, or routes that they delegate to, might otherwise answer the request. It skips routes with hostnames,
-// because a problem already reports these routes, and routes without an outline. NotAccepted gets at most
-// maxNotAccepted entries.
+// they, or routes that they delegate to, might otherwise answer the request. It skips routes whose document cannot
+// be read (store.Outline). It also skips routes with hostnames, because a problem already reports them. NotAccepted
+// gets at most maxNotAccepted entries.
 func (b *requestReporter) bounded() {
 	port, host, _ := pick(b.facts.View, b.query)
 	if port == nil || len(b.facts.View.Bounds) == 0 {
@@ -108,9 +109,9 @@ func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narr
 	return n, false
 }
 
-// wouldTake reports whether a rule would answer, or may answer, the request if it served the request's host. It
-// is false for a Guard. It is also false if another rule answers the request now, is no Guard, and comes first
-// in Envoy's order.
+// wouldTake reports whether a rule would answer, or may answer, the request if the rule served the request's host.
+// The result is false if the rule is a guard (ir.Rule.Guard). The result is also false if the rule that answers the
+// request now is not a guard, and comes before the given rule in Envoy's order.
 func (b *requestReporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil

@@ -58,9 +58,9 @@ func (b *requestReporter) route() {
 	}
 }
 
-// unreachableWords returns why Envoy cannot call the external service of a policy field. The text is the end of a
-// sentence, and begins with a comma. The parameter kind stands for the policy field: it is the field Kind of each
-// ir.Part that comes from the policy field. The result is "" if Envoy can call the service, or if the field uses no
+// unreachableWords returns why Envoy cannot call an external service that the rule uses. The text is the end of a
+// sentence, and begins with a comma. The parameter kind says which setting of the rule to check, for example the
+// policy field extAuth (see ir.Part.Kind). The result is "" if Envoy can call the service, or if this setting uses no
 // service.
 func (b *requestReporter) unreachableWords(kind string) string {
 	for _, use := range extrasInForce(&b.answer.Rule.Action).Extensions() {
@@ -158,10 +158,11 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 	return fmt.Sprintf("the rule answers %d by itself", b.report.Status)
 }
 
-// whatCloses returns why the rule fails closed (see ir.Action.ClosedBy), if the cause is an object: for example, a
-// policy that is missing or cannot be used. It returns "" if the cause is no object. If a delegating rule refers to
-// the object, the text begins with this delegating rule. whatCloses also sets the field Does of the action of type
-// PartClosed in the report.
+// whatCloses returns why the rule that gets the request fails closed, if an object is the cause (ir.Action.ClosedBy):
+// for example, a policy that is missing or cannot be used. Otherwise it returns "". If the object affects the rule
+// through a delegating rule above, the text begins with this delegating rule.
+//
+// For such a rule, the report has an action of type ir.PartClosed. whatCloses sets the field Does of this action.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]

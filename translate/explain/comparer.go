@@ -56,9 +56,11 @@ func within(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// compareAny returns the verdict whether one of the values of a header or query parameter meets a condition (the
-// parameter want). The verdict is may if no known value meets the condition, but an unknown value can meet it. The
-// text is the reason for the verdict, "" for the verdict takes.
+// compareAny compares the values of a header or query parameter with a condition (the parameter want). It returns one
+// of these verdicts, with the reason as text:
+//   - takes: one of the values meets the condition. The reason is "".
+//   - may: no known value meets the condition, but an unknown value can meet it.
+//   - misses: no value can meet the condition.
 func (c *comparer) compareAny(want ir.ValueMatch, values []string) (verdict, string) {
 	for _, value := range values {
 		if want.Regex && isKnown(value) && c.matchesWhole(want.Value, value) || !want.Regex && value == want.Value ||

@@ -16,12 +16,13 @@ import (
 const maxDelegates = 3
 
 // delegatingMatch is a match of a rule that delegates its requests to child routes. It is a node in a tree of
-// such matches: chain has the matches from the root route down to this one, and below has the matches of its
-// child routes that delegate, too.
+// such matches (see chainsOf).
 type delegatingMatch struct {
-	chain []ir.Hop // from the root's match down to this match
-	// path is that of the delegating match above this one, until follow sets it to the path of this match.
-	path  store.PathOutline
+	chain []ir.Hop // the matches from the root route's match down to this match
+	// path is first the path of the match above this match. The method follow then sets it to the path of this
+	// match.
+	path store.PathOutline
+	// below has the matches directly below this match: matches of the child routes that delegate, too.
 	below map[ir.Hop]*delegatingMatch
 }
 

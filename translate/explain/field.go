@@ -61,7 +61,8 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 }
 
 // policyWords returns, as text, what a field of the policies does for a rule. extras are the settings of all
-// policies of the rule. It returns "" for an unknown field, and for some fields without a value, such as retry.
+// policies of the rule. It returns "" for an unknown field. For some fields, such as retry, it also returns "" if
+// extras do not set the field.
 func policyWords(name ir.Field, extras *ir.Extras) string {
 	for _, field := range policyFields() {
 		if field.name == name {
@@ -175,8 +176,9 @@ func csrfWords(extras *ir.Extras) string {
 	return words
 }
 
-// shadowWords returns, as text, what Envoy does if a policy sets only percentageShadowed. At 100%, Envoy checks
-// all requests and rejects none. Below 100%, it rejects some requests (see unlessForged).
+// shadowWords returns, as text, what Envoy's CSRF filter does if the policies' csrf sets percentageShadowed, and not
+// percentageEnabled. At 100%, the filter checks all requests and rejects none. Below 100%, it rejects some of the
+// requests from another origin. A comment in unlessForged says why.
 func shadowWords(percent uint32) string {
 	if percent < 100 {
 		return fmt.Sprintf("%d%% of the requests are only to be checked, but Envoy rejects some that come from another origin (403)", percent)

@@ -202,8 +202,9 @@ func (r *request) host(scheme string, newPort bool) string {
 	return host
 }
 
-// changePath returns path after a change (Gateway API, HTTPPathModifier). The parameter path has no query.
-// changePath returns path unchanged if change is nil, or if path does not have the prefix.
+// changePath returns a path after a change (Gateway API, HTTPPathModifier). The parameter path has no query.
+// changePath returns path unchanged if change is nil, or if the change is to replace a prefix (change.Prefix) and
+// path does not begin with this prefix.
 func changePath(change *ir.PathChange, path string) string {
 	if change == nil {
 		return path

@@ -94,8 +94,9 @@ func (f headerFields) shown() http.Header {
 	return out
 }
 
-// headerFieldsOf returns the headers of a query. It leaves out names that contain an underscore, because the
-// listener drops these.
+// headerFieldsOf returns the request headers as Envoy keeps them. The parameter headers has the headers that the
+// client sends (Query.Headers). Headers whose names contain an underscore are left out, because the listener drops
+// them.
 func headerFieldsOf(headers http.Header) headerFields {
 	out := make(headerFields, len(headers)+6)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxAncestors bounds the prefixes of a path that the method candidates looks up. For a path with more prefixes,
-// this method returns all rules.
+// maxAncestors is the highest number of "/" in a path for which hostIndex.candidates looks up rules. For a path with
+// more of them, hostIndex.candidates returns all rules of the virtual host.
 const maxAncestors = 100
 
 // Index answers many queries about one View faster than the function Request: it looks up rules by their path,

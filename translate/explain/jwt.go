@@ -73,15 +73,15 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 }
 
 // provider looks for the first provider that accepts the tokens of a request, or that may accept them because only
-// Envoy can verify them. The result found is this provider, and last is the token that the method verified returns
-// for it. fault is nil if the provider certainly accepts the tokens.
+// Envoy can verify them. The result found is this provider. The result last is the last token that was checked for
+// it (see the method verified). The result fault is nil if the provider certainly accepts the tokens.
 //
-// If there is no such provider, found and last are nil, and fault is why Envoy rejects the request. Each provider has
-// one fault (see tokenFault), and Envoy reports one of these faults:
+// If no provider accepts the tokens, found and last are nil. Each provider then has a reason of its own (tokenFault).
+// Like Envoy, the method provider returns only one of these reasons as fault:
 //
-//   - the last fault that is neither missing nor foreign
-//   - if there is none, the first fault that is foreign
-//   - if there is none either, a fault that is missing
+//   - the last reason whose fields missing and foreign are both false
+//   - if there is no such reason, the first one whose field foreign is true
+//   - otherwise a reason whose field missing is true
 func (r *request) provider(tokens *ir.JWT) (found *ir.JWTProvider, last *token, fault *tokenFault) {
 	fault = &tokenFault{why: "it has no token", missing: true}
 	for i := range tokens.Providers {

@@ -110,11 +110,14 @@ func (m *connectionManager) readDatagramTarget() bool {
 	return true
 }
 
-// cleanConnection removes the headers that the Connection header names. Of a named TE header, it keeps
-// "trailers". Headers that every request loses later, such as Keep-Alive, stay. If the Connection header names
-// Host, cleanConnection only sets m.hostless. It does not change a request for an upgrade, unless the upgrade is
-// to h2c, which Envoy does not support. It returns nil, or the answer 400 of the function refuse if Envoy rejects
-// the Connection header.
+// cleanConnection removes the headers that the Connection header names, as Envoy does. There are these exceptions:
+//   - If the Connection header names TE, "trailers" stays in the TE header.
+//   - Headers that every request loses later, such as Keep-Alive, stay.
+//   - Host stays. If the Connection header names Host, cleanConnection sets m.hostless.
+//   - A request for an upgrade does not change, unless the upgrade is to h2c, which Envoy does not support.
+//
+// If Envoy rejects the Connection header, cleanConnection calls the function refuse with the status 400, and returns
+// the result. Otherwise it returns nil.
 func (m *connectionManager) cleanConnection(refuse func(uint32, string) *localReply) *localReply {
 	r := m.request
 	if r.upgrades() {

@@ -12,8 +12,8 @@ import (
 // the rules with this reason.
 const pathDiffers = "path differs"
 
-// verdict says whether a request meets a condition. The constants are in order. If one of two conditions is
-// enough, the verdict is the greater of their verdicts.
+// verdict says whether a request meets a condition. The constants are in ascending order: misses, may, takes. If a
+// request must meet only one of two conditions, the verdict on both is the greater of the two verdicts.
 type verdict uint8
 
 const (

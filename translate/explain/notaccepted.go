@@ -10,9 +10,9 @@ import (
 // maxNotAccepted is the largest number of routes in Report.NotAccepted.
 const maxNotAccepted = 20
 
-// notAccepted adds to NotAccepted the routes that might match the request, and that a parent route rejects,
-// entirely or in part. It adds none if a rule other than a Guard matches the request. NotAccepted gets at most
-// maxNotAccepted entries. The reasons are those in the routes' statuses.
+// notAccepted adds to the report (Report.NotAccepted) the routes that might match the request, but that a parent
+// route rejects, entirely or in part. It adds no route if a rule matches the request, unless this rule is a guard
+// (ir.Rule.Guard). Report.NotAccepted gets at most maxNotAccepted entries. The reasons are from the routes' statuses.
 func (b *requestReporter) notAccepted() {
 	if b.answer.Rule != nil && !b.answer.Rule.Guard {
 		return

@@ -102,9 +102,10 @@ func (r *request) signInWords(provider *ir.SignIn) string {
 	return "redirected to sign in (302)"
 }
 
-// mayNotRedirect returns the verdict whether denyRedirect selects the request. If the verdict is takes, denyRedirect
-// selects it: Envoy then answers 401 instead of a redirect. If it is may, the answer depends on a header value that
-// is not known. Otherwise it is misses.
+// mayNotRedirect returns whether denyRedirect selects the request, as one of these verdicts:
+//   - takes: denyRedirect selects the request. Envoy answers 401 and does not redirect.
+//   - may: this depends on a header value that is not known.
+//   - misses: denyRedirect does not select the request.
 func (r *request) mayNotRedirect(provider *ir.SignIn) (out verdict) {
 	for _, want := range provider.Deny {
 		one, _ := r.matchesHeader(want)
@@ -128,9 +129,9 @@ func replaceToken(_ *request, headers headerFields, extras *ir.Extras) {
 	}
 }
 
-// unlessAsked returns a text for Unless if the rule answers an error only because the discovery document of an
-// issuer was not requested. It returns nil for other rules. `gatefold serve` requests the document, and users
-// sign in instead.
+// unlessAsked returns the field Outcome.Unless for a rule that answers an error only because nothing has requested
+// the discovery document of an OpenID issuer (Respond.Unasked). The one text in the list says that under
+// `gatefold serve`, which requests the document, users sign in. For other rules, unlessAsked returns nil.
 func unlessAsked(respond *ir.Respond) []string {
 	if respond.Unasked == "" {
 		return nil

@@ -78,9 +78,9 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns a copy of o with the field By: the objects because of which the filter of a policy field answers. If it
-// is known in which place of a policy the decision is written (o.At), By has only the object of o.At. Otherwise By
-// has all objects from which the value of the policy field was read (action.Parts).
+// by returns a copy of o, which is the answer of a policy field's filter. In the copy, the field By has the objects
+// that cause this answer. If o.At names the object that decides, By has only this object. Otherwise By has all
+// objects from which the value of the policy field was read (action.Parts).
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
 	kind := field.PartKind()
 	switch {

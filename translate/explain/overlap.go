@@ -130,9 +130,9 @@ func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	return n
 }
 
-// compare returns the greatest fit (see fit) of the paths of an outline. If another route may delegate to the
-// route, its paths may also fit below the path of that route (see fitBelow). The result is at least 1 if the
-// paths of a rule are not known.
+// compare returns how well the best path of a route's outline fits the request's path (see fitPath). If the route may
+// be a child route (see mayBeDelegated), its paths may be relative to a parent's path. Then compare also tests them
+// with fitBelow. The result is at least 1 if the paths of a rule cannot be read.
 func (o *overlaps) compare(outline outline) int {
 	best := 0
 	below := outline.mayBeDelegated()

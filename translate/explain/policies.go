@@ -118,7 +118,7 @@ func (b *policyReporter) addOthers() {
 	}
 }
 
-// addUnserved adds policies of kinds that gatefold does not serve, if their targets lead to the answer.
+// addUnserved adds policies of kinds that gatefold does not serve, if they target an object of policyTargets.
 func (b *policyReporter) addUnserved() {
 	targets := b.policyTargets()
 	for _, problem := range b.facts.Problems {
@@ -230,9 +230,9 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target by which the policy p selects the object or its section. ok is false if there is none.
-// A target that does not apply (its field Lost is set) also counts, whatever its section is. But targetOf prefers a
-// target that applies.
+// targetOf returns the target of p that selects s.object, as a whole or in its section s.section. Targets whose field
+// Lost is set do not apply. If no target that applies selects s, targetOf returns one of these for s.object, whatever
+// section it has. ok is false if there is none either.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -261,10 +261,9 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged fills in out, the report of a policy p that can be used. Fields gets the fields of p that are in force, and
-// Overridden gets the others. By gets the objects whose settings override a field of p or are merged with it: the
-// route, if the rule itself has such a setting, which replaces those of all policies, and otherwise other policies.
-// State follows from these.
+// merged sets Fields, Overridden, By and State of out, the report of a policy p that can be used. If the rule itself
+// sets a field of p, the rule's setting overrides all policies, and By gets the route. Otherwise By gets each other
+// policy from which the rule takes at least a part of the field.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {

@@ -22,9 +22,10 @@ type gate struct {
 	// at is the field that decides, empty if it is not known.
 	at     Source
 	unless []string
-	// reply is true if Envoy turns the answer into a gRPC status for gRPC clients, whatever the value of status.
+	// reply is true if Envoy answers gRPC clients with a gRPC status even if the HTTP status is below 300. From 300
+	// on, Envoy always does so, unless the field http is true.
 	reply bool
-	// http is true if gRPC clients get the answer unchanged, with its HTTP status.
+	// http is true if Envoy answers gRPC clients with the HTTP status, as it answers all other clients.
 	http bool
 }
 
@@ -100,8 +101,8 @@ func corsParts(action *ir.Action) string {
 	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
-// partsOf returns, as text, which objects and fields cause a kind of effect of an action: the Object and Field of
-// each Part with this Kind. If the action has no such Part, it returns the parameter kind.
+// partsOf returns, as text, where a setting of an action was read from: the Object and the Field of each of the
+// action's Parts that has the given kind (ir.Part.Kind). If the action has no such Part, the text is the kind.
 func partsOf(action *ir.Action, kind string) string {
 	var names []string
 	for _, part := range action.Parts {
@@ -115,8 +116,9 @@ func partsOf(action *ir.Action, kind string) string {
 	return strings.Join(names, " and ")
 }
 
-// preflight reports whether a request is a CORS preflight request that Envoy answers by itself: its origin is
-// allowed, or cors.Alone is set and it has any origin.
+// preflight reports whether a request is a CORS preflight request that Envoy answers by itself. Envoy answers the
+// preflight requests of the allowed origins (cors.Origins). If cors.Alone is true, Envoy answers those of all other
+// origins, too. A request without the header Origin is no preflight request.
 func preflight(cors *ir.CORS, r *request) bool {
 	origin := r.headers.first("origin")
 	return r.query.Method == http.MethodOptions && r.headers.first("access-control-request-method") != "" &&

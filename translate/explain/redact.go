@@ -14,7 +14,8 @@ import (
 // redacted replaces a password, key or token.
 const redacted = "[redacted]"
 
-// shortCredential is a length in bytes. A credential that is shorter may also occur in a text as a part of a word.
+// shortCredential is the length in bytes from which Hide replaces a credential everywhere in a sentence. Hide
+// replaces a shorter credential only between quotation marks, because elsewhere it may be a part of a word.
 const shortCredential = 6
 
 // Redaction removes the credentials of requests from texts that are shown. Credentials are the values of two kinds
@@ -103,8 +104,9 @@ func (d *Redaction) values(headers http.Header, hide func(string) string) http.H
 	return out
 }
 
-// credentials returns the credentials of a request, as written and as sent. The parameter target is the request's
-// path and query.
+// credentials returns the credentials of a request, in each form in which a text may repeat them: header values with
+// and without the scheme (such as Bearer) or quotation marks, and query parameters with and without URL encoding. The
+// parameter target is the request's path and query.
 func (d *Redaction) credentials(headers http.Header, target string) (all []string) {
 	for name, values := range headers {
 		if !d.IsHeader(name) {

@@ -83,7 +83,7 @@ type RequestReport struct {
 // ListenerReport is the listener that accepts the request.
 type ListenerReport struct {
 	Gateway string `json:"gateway"` // "namespace/name"
-	Name    string `json:"name"`    // the name in the object of At
+	Name    string `json:"name"`    // the name of the listener in the object At.Object
 	Port    uint32 `json:"port"`
 	// Envoy is the name of the Envoy listener.
 	Envoy string `json:"envoy"`

@@ -10,8 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// request is a query as Envoy's filters and router see it. The function receive makes the changes of Envoy's
-// connection manager in it.
+// request is a query as Envoy's filters and router see it: after Envoy's connection manager has changed it. The
+// function receive makes these changes.
 type request struct {
 	query    Query
 	clusters map[string]*ir.Cluster

@@ -35,10 +35,12 @@ func orNoAnswer(open bool, status uint32) string {
 	return fmt.Sprintf(", or does not answer (%d)", status)
 }
 
-// globalLimitGate returns what the filter of rateLimit.global does with a request. The gate is empty if Envoy
-// does not call the rate limit service: for example, the rule is a redirect or answers directly. It is also
-// empty if Envoy cannot call the service and requests then pass. It has a status if Envoy certainly answers
-// because it cannot call the service. Otherwise its field unless says when the request is rejected.
+// globalLimitGate returns what the filter of rateLimit.global does with a request:
+//
+//   - If Envoy does not call the rate limit service (for example, the rule is a redirect), the gate is empty.
+//   - If Envoy cannot call the service, and requests pass without the service, the gate is empty.
+//   - If Envoy must call the service for this request, but cannot call it, the gate answers 500.
+//   - In all other cases, the gate's field unless says when Envoy rejects the request.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
@@ -110,13 +112,13 @@ func answerGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, sent, reason)
 }
 
-// unprocessed returns the gate of extProc in case that Envoy cannot call the processor. The gate says how extProc
-// treats the request. The parameter reason says why Envoy cannot call the processor, "" if it can. The parameter
-// sent says whether Envoy would send a part of the request or answer to the processor:
+// unprocessed returns what the filter of extProc does with a request if Envoy cannot call the processor. The
+// parameter reason says why Envoy cannot call the processor. It is "" if Envoy can. The parameter sent says whether
+// Envoy would send the processor any part of the request or of the answer to the request:
 //
-//   - takes (yes): the gate answers 500.
-//   - may: the gate's field unless says that Envoy may answer 500. Its status is 0.
-//   - misses (no): the gate is empty.
+//   - takes means yes. The gate answers 500.
+//   - may means that this is not known. The gate passes the request on. Its field unless says when Envoy answers 500.
+//   - misses means no. The gate is empty.
 //
 // The gate is also empty if reason is "", or if requests pass without the processor.
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
@@ -137,8 +139,8 @@ const (
 	modeNone = "NONE"
 )
 
-// modeOf returns the processing mode of a rule's extProc. If the rule has none, it returns the processing mode of
-// the service, or an empty one if the service has none either.
+// modeOf returns the processing mode of a rule's extProc (proc.Mode). If proc.Mode is not set, modeOf returns the
+// processing mode of the service. If the service has no processing mode either, the result is an empty mode.
 func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
@@ -189,8 +191,8 @@ func answerSent(proc *ir.ExtProc) verdict {
 // sendsBody reports whether Envoy sends the body to a processor in the given processing mode.
 func sendsBody(mode string) bool { return mode != "" && mode != modeNone }
 
-// A service may add too many headers or bytes to a request that has fewer than fewHeaders or fewBytes left to
-// Envoy's limits.
+// fewHeaders and fewBytes say when a request is close to Envoy's limits: when a service can add fewer than fewHeaders
+// headers, or fewer than fewBytes bytes, before the request exceeds a limit. overfull warns about such requests.
 const (
 	fewHeaders = 20
 	fewBytes   = 8 << 10

@@ -46,9 +46,9 @@ func severe(p suspect) int {
 	return 1
 }
 
-// problems adds to the report the problems of objects that lead to the answer, and of rules that might have
-// matched the request. MoreProblems is the number of other problems: those above maxProblems, and those of
-// other routes of the virtual host.
+// problems adds to the report the problems that may explain the answer, in the order of their ranks. It adds at most
+// maxProblems. It counts in MoreProblems the problems that exceed maxProblems, and all problems of the rank
+// ofTheHost.
 func (b *requestReporter) problems() {
 	s := b.suspects()
 	var listed []suspect
@@ -105,8 +105,10 @@ type suspects struct {
 	rules map[ruleAt]bool       // rules that lead to the answer
 	near  map[ruleAt]bool       // rules that do not match, but whose path does
 	*overlaps
-	// least is the smallest fit (see overlaps.fit) with which a rule may have precedence over the rule that answers.
-	// It is 1, so that every fit counts, unless the rule that answers has a path prefix and no Respond.
+	// least is the smallest fit (see overlaps.fit) with which a rule might have answered in place of the rule that
+	// answers. If the rule that answers has a path prefix and no Respond, least is the fit of this prefix, because a
+	// rule with a shorter path does not have precedence. In all other cases least is 1, so any path that matches
+	// is enough.
 	least int
 	// unheard is true if no listener accepts the request. Only Gateways and invalid files can be the cause.
 	unheard bool
@@ -120,8 +122,9 @@ type ruleAt struct {
 	index int
 }
 
-// suspects returns what decides the ranks of problems for this request. If a listener accepts the request, it
-// also reads the outlines of the routes that have a problem, at most maxOutlined.
+// suspects returns the facts about this request by which problems are ranked (see the type suspects). If a listener
+// accepts the request, the method suspects also reads the documents of the routes that have a problem, at most
+// maxOutlined (see overlaps.read).
 func (b *requestReporter) suspects() *suspects {
 	s := &suspects{
 		rule: b.answer.Rule, way: b.way(), rules: map[ruleAt]bool{}, near: map[ruleAt]bool{}, overlaps: b.overlaps(),
@@ -172,7 +175,9 @@ func routesOf(problems []manifest.Problem) (routes []manifest.Key) {
 	return routes
 }
 
-// way returns the objects that lead to the answer, and those of the rule's external services.
+// way returns the objects that lead to the answer: the Gateway, and the objects of Report.way, such as routes,
+// policies and backends. It also returns the objects from which the clusters of the rule's external services are
+// made, for example the Service of an authorization service.
 func (b *requestReporter) way() map[manifest.Key]bool {
 	way := map[manifest.Key]bool{}
 	for _, source := range b.report.way() {
@@ -195,8 +200,9 @@ func (b *requestReporter) way() map[manifest.Key]bool {
 	return way
 }
 
-// overlaps returns the overlaps for the request's path and host. Its field routes has the routes with rules in
-// the request's virtual host. Only the first call computes it.
+// overlaps returns the value that finds the routes that might match this request by host and path (see the type
+// overlaps). The first call makes the value, with the request's path and host, and with the routes that have rules
+// in the request's virtual host. Every later call returns the same value.
 func (b *requestReporter) overlaps() *overlaps {
 	if b.over != nil {
 		return b.over
@@ -218,8 +224,9 @@ func (b *requestReporter) overlaps() *overlaps {
 	return b.over
 }
 
-// rank returns the rank of a problem: how it may have caused the answer (see the constants). fit is how much of
-// the request's path the problem's rule covers. It is 0 unless the rank is overlapping.
+// rank returns the rank of a problem: how the problem may have caused the answer (see the constants, from unrelated
+// to ofTheHost). If the rank is the constant overlapping, the result fit is how much of the request's path the
+// problem's rule covers (see overlaps.fit). For every other rank, fit is 0.
 func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	switch {
 	case p.Object.IsZero():
@@ -242,9 +249,13 @@ func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 }
 
 // rankRoute returns the rank of a problem of a route, and the fit of the rule that has the problem (see rank). The
-// rule may lead to the answer (ofTheRule), or it might have matched the request (overlapping). In all other cases,
-// the rank is ofTheHost if the route has rules in the virtual host, even if another rule of the route leads to the
-// answer. A problem of the route as a whole has the rank ofTheWay if the route leads to the answer.
+// first of these cases that applies decides:
+//   - ofTheRule: the problem is about a rule that leads to the answer.
+//   - ofTheWay: the problem is about no single rule, and the route leads to the answer.
+//   - overlapping: the rule that has the problem might have matched the request. If the problem is about no single
+//     rule, any rule of the route counts.
+//   - ofTheHost: another rule of the route leads to the answer, or the route may serve the request's host.
+//   - unrelated: all other problems.
 func (s *suspects) rankRoute(p *manifest.Problem) (rank, fit int) {
 	index, match := ruleField(p.Field)
 	at := ruleAt{p.Object, index}

@@ -66,8 +66,8 @@ func decodeObject(part string, to *map[string]any) bool {
 	return err == nil && json.Unmarshal(content, to) == nil && *to != nil
 }
 
-// readClaims sets the claims of t that Envoy itself compares. why is, as text, what is wrong with them. It is
-// "" if nothing is wrong.
+// readClaims reads the claims that Envoy itself compares (iss, aud, nbf and exp) from t.payload into the other fields
+// of t. The result why says what is wrong with the claims. It is "" if nothing is wrong.
 func (t *token) readClaims() (why string) {
 	for _, name := range []string{"iss", "sub", "jti"} {
 		if value, given := t.payload[name]; given {

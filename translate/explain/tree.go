@@ -121,7 +121,8 @@ func portName(gateway string, port *ir.Port) string {
 	return name
 }
 
-// wayOf returns delegationKey.way for the match at the end of a chain.
+// wayOf returns the text of delegationKey.way for a delegating match. The parameter chain has the matches from the
+// root route to this match, which is the last.
 func wayOf(chain []ir.Hop) string {
 	var way strings.Builder
 	for _, hop := range chain {
@@ -309,8 +310,9 @@ func matchField(key manifest.Key, rule, match int) manifest.Field {
 }
 
 // leadsTo returns, as text, what a rule does with requests: its backends (with their weights, if there are
-// several), a redirect, or a status. ir.Path.UnresolvedWords has the text for a backend reference that is not
-// resolved, and for a rule that is closed (see fails).
+// several), a redirect, or a status. A backend reference that is not resolved has the text "500", or "UNAVAILABLE"
+// in a rule of a GRPCRoute (see ir.Path.UnresolvedWords). A rule that answers an error to all its requests (see
+// fails) has the same text.
 func leadsTo(rule *ir.Rule) string {
 	a, unresolved := &rule.Action, rule.Match.Path.UnresolvedWords()
 	switch {

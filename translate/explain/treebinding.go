@@ -71,14 +71,14 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 }
 
 // refusedListener stores a node if a listener is not accepted, or if its references are not resolved. The listener
-// is defined in a Gateway or ListenerSet, the parameter of. The parameter index is its position there, from 0.
-func (t *treeMaker) refusedListener(of manifest.Key, index int, name string, conditions []metav1.Condition) {
+// is defined in a Gateway or ListenerSet (the parameter parent). The parameter index is its position there, from 0.
+func (t *treeMaker) refusedListener(parent manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
 			why := c.Reason + ": " + c.Message
-			t.refuse(binding{of, name}, &TreeNode{
+			t.refuse(binding{parent, name}, &TreeNode{
 				Kind: NotAcceptedNode, Name: "listener " + name + ": " + why, Why: why,
-				field: manifest.Field{Object: of, Path: listenerField(ir.Listener{Index: index})},
+				field: manifest.Field{Object: parent, Path: listenerField(ir.Listener{Index: index})},
 			})
 			return
 		}

@@ -16,8 +16,11 @@ const codeShadowed = "Shadowed"
 // codeNoBackends is the code of a warning about a rule without backends, which answers an error.
 const codeNoBackends = "NoBackends"
 
-// addFault stores the problem of a route in t.faults, if it is the first for its rule or match: for a rule, an
-// error or the warning NoBackends; for a match, the problem Shadowed. It ignores all other problems.
+// addFault stores the problem p of a route in t.faults, if p is one of these problems:
+//   - an error in a rule, or the warning NoBackends about a rule. It is stored for the rule.
+//   - the problem Shadowed of a match. It is stored for the match.
+//
+// If t.faults already has a problem for this rule or match, addFault keeps the older problem.
 func (t *treeMaker) addFault(p *manifest.Problem) {
 	if !route.IsRoute(p.Object) {
 		return
@@ -35,15 +38,15 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 	}
 }
 
-// explainFault sets Why, Code and Fails of a rule's node, and adds Why to the node's Name. Why is the first of these
-// texts that exists:
+// explainFault sets Why, Code and Fails of the node of a rule, and adds Why to the node's Name. The texts for Why
+// come from t.faults (see addFault) and from the rule. Why is the first of these texts that exists:
 //
-//   - the problem Shadowed of the rule's match, if it names one of the domains. This text is used only if the rule
-//     does not answer an error (see fails), or if there is only a warning about the rule.
-//   - for a rule that answers an error, the reason of its Respond
-//   - for a rule that answers an error, the problem of the rule
+//   - the problem Shadowed of the rule's match, if the message of the problem names one of the domains. If the rule
+//     answers an error (see fails), this text is used only if the problem of the rule in t.faults is a warning.
+//   - if the rule answers an error: the field Why of the rule's Respond
+//   - if the rule answers an error: the problem of the rule in t.faults
 //
-// explainFault changes nothing if Why is already set, or if there is no such text.
+// explainFault changes nothing if the node already has a Why, or if none of these texts exists.
 func (t *treeMaker) explainFault(n *TreeNode, r *ir.Rule, domains []string) {
 	if n.Why != "" {
 		return

@@ -104,8 +104,9 @@ func (f TreeFilter) takes(n *TreeNode, paths *comparer) bool {
 	return true
 }
 
-// showsAlone reports whether a selected node that has no nodes below it stays in the tree. If Path is set, only a node
-// with a path match or of the kind NotAcceptedNode stays. If Host is set, a port does not stay. All other nodes stay.
+// showsAlone reports whether a selected node that has no nodes below it stays in the tree. If Path is set, only a
+// node with a path match or of the kind NotAcceptedNode stays. If Host is set, a port does not stay. All other nodes
+// stay.
 func (f TreeFilter) showsAlone(n *TreeNode) bool {
 	return f.Path == "" && (f.Host == "" || n.Kind != PortNode) || n.path != nil || n.Kind == NotAcceptedNode
 }

@@ -61,7 +61,7 @@ const (
 	RuleNode        TreeKind = "rule"         // a match that sends requests to backends, or answers them
 	RestNode        TreeKind = "rest"         // what happens to requests that no child route of a match serves
 	BrokenNode      TreeKind = "broken"       // the list of routes that are served nowhere because of an error
-	UnservedNode    TreeKind = "unserved"     // the list of objects that a Gateway or ListenerSet does not accept and no port has
+	UnservedNode    TreeKind = "unserved"     // what a Gateway or ListenerSet does not accept, if no PortNode has it
 	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent rejects, entirely or in part, or a listener, Gateway or ListenerSet that is not accepted
 )
 

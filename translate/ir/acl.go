@@ -26,12 +26,14 @@ type ACLRule struct {
 type ACLResponse struct {
 	Status  uint32
 	Headers []Header
-	// BlockedBy is the header that contains the name of the rule. "" means no such header.
+	// BlockedBy is the name of a header to add to the answer. Its value is the name of the rule that rejects the
+	// request. If BlockedBy is "", no such header is added.
 	BlockedBy string
 }
 
-// The values of the header BlockedBy if no rule name can be used. ACLUnnamed is for a rule without a name.
-// ACLDefault is for an address that no rule contains.
+// The values of the header that ACLResponse.BlockedBy names, if there is no rule name to use as the value.
+// ACLUnnamed is used if the rule that rejects the request has no name. ACLDefault is used if no rule contains the
+// client's address.
 const (
 	ACLUnnamed = "rule"
 	ACLDefault = "default"

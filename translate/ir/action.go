@@ -85,8 +85,9 @@ func (a *Action) CORSInForce() *CORS {
 }
 
 // ClosedBy returns, as text, the object that makes the action fail closed, for example an invalid policy. An
-// action that fails closed answers 500, or 503 for a GRPCRoute. ClosedBy returns "" if the action does not fail
-// closed. It also returns "" if the first entry of Parts is not a PartClosed, which would name the object.
+// action that fails closed answers 500, or 503 for a GRPCRoute. The first entry of Parts names the object, if the
+// entry is of the kind PartClosed. ClosedBy returns "" if the action does not fail closed, or if the first entry of
+// Parts is of another kind.
 func (a *Action) ClosedBy() string {
 	if a.Respond == nil || len(a.Parts) == 0 || a.Parts[0].Kind != PartClosed {
 		return ""

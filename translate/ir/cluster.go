@@ -9,7 +9,7 @@ type Discovery uint8
 
 // The kinds of Discovery.
 const (
-	Static Discovery = iota // addresses inside the cluster
+	Static Discovery = iota // IP addresses in the Envoy cluster itself
 	DNS                     // host names, resolved by Envoy
 	EDS                     // a ClusterLoadAssignment of the same name
 )

@@ -80,7 +80,8 @@ func (s CredentialSource) Selected() (labels map[string]string) {
 type CredentialUse struct {
 	Source CredentialSource
 	// List has the credentials, sorted by name. If they are in Secrets, List is nil until the rules of translate
-	// have read the Secrets. In a route it is never empty.
+	// have read the Secrets. List is never empty in the Extras of a route's action, because gatefold does not use a
+	// policy without credentials.
 	List []Credential
 }
 

@@ -32,11 +32,13 @@ type Service struct {
 	Retry *ServiceRetry
 }
 
-// ServiceRetry configures retries of failed calls. Attempts is the number of retries. The longest wait before a
-// retry grows from Base to Max. A Max of 0 means ten times Base. A Base of 0 means a default, and Max then has no
-// effect, except for an AuthService by HTTP.
+// ServiceRetry configures retries of failed calls.
 type ServiceRetry struct {
-	Attempts  uint32
+	Attempts uint32 // the number of retries
+	// Envoy waits a random time before each retry, but not longer than a limit. The limit is Base before the first
+	// retry, and then grows up to Max. If Max is 0, the limit grows up to ten times Base. If Base is 0, Envoy's default
+	// limits apply, and Max has no effect. For an AuthService by HTTP, however, gatefold then uses a Base of its own,
+	// and Max has an effect.
 	Base, Max time.Duration
 }
 

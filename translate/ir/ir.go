@@ -117,7 +117,7 @@ type Rule struct {
 	// with an equal match, the guard is last (docs/design/routes.md).
 	Guard bool
 	// Root is the route that is attached to the Gateway. Source is the route with the rule. They are equal unless
-	// the rule was delegated. Rules of one route share them.
+	// the rule was delegated. Several rules may point to one Origin.
 	Root, Source *Origin
 	// Chain are the delegating rules above the rule, from the root to the parent of Source.
 	Chain []Hop

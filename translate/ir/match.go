@@ -9,8 +9,9 @@ const (
 	PathExact  PathKind = iota // the whole path
 	PathRegex                  // a regular expression over the whole path
 	PathPrefix                 // by whole path segments
-	// PathPostfix matches a suffix after any path below a parent's prefix (GEP-1058). Package route converts it
-	// into a PathRegex, so that no Rule has it.
+	// PathPostfix is for child routes only (GEP-1058). It matches a path that begins with the prefix of the parent's
+	// match and ends with the child's value. Package route converts each PathPostfix into a PathRegex. So the Match
+	// of a Rule never has a PathPostfix.
 	PathPostfix
 )
 

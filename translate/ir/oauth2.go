@@ -2,7 +2,8 @@ package ir
 
 import "github.com/gatefold/gatefold/store/manifest"
 
-// OAuth2 requires users to sign in at an identity provider, which is the SignIn of its Extension.
+// OAuth2 requires users to sign in at an identity provider. The field SignIn of the Extension configures the
+// provider.
 type OAuth2 struct {
 	ExtensionUse
 }

@@ -1,9 +1,9 @@
 package ir
 
-// RBAC allows or rejects requests by the client's address and by expressions. Clients in Blocked are always
-// rejected. A request matches if the client is in Allowed and one of Expressions is true; an empty list counts as
-// fulfilled. If Deny is false, other clients' requests are allowed only if they match. If Deny is true, they are
-// allowed only if they do not match.
+// RBAC allows or rejects requests by the client's address and by expressions. A request is always rejected if the
+// client is in Blocked. Otherwise, a request matches if the client is in Allowed and at least one of Expressions is
+// true. If Deny is false, RBAC allows only requests that match. If Deny is true, RBAC rejects only requests that
+// match.
 type RBAC struct {
 	Deny bool
 	// Expressions are expressions of CEL. If there are none, the expressions match every request.

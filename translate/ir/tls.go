@@ -14,8 +14,8 @@ func (p *Port) Secure() bool { return len(p.Chains) > 0 && p.Chains[0].TLS != ni
 // port, which answers 421. If the port has more, the RouteConfigurations do not list all hostnames (see
 // listen.TLSNames.Misdirected).
 //
-// Each entry costs Envoy 3 KiB. So 64 hostnames, which are as many as one Gateway has listeners, cost 12 MiB in all,
-// and 1,000 hostnames would cost 3 GiB.
+// Each such virtual host costs Envoy 3 KiB. A Gateway object has at most 64 listeners. With 64 hostnames, the virtual
+// hosts of all RouteConfigurations cost 12 MiB. With 1,000 hostnames, they would cost 3 GiB.
 const MaxMisdirected = 64
 
 // ManyTLSNames reports whether the port has more than MaxMisdirected hostnames with TLS, in Chains and Streams

@@ -22,9 +22,11 @@ type View struct {
 	Delegations func() []Delegation
 }
 
-// Delegation shows, for explain, one match of a rule that hands requests to child routes. It is for the listeners
-// with the port number Port.
+// Delegation describes one match of a delegating rule, for explain. The rule delegates the requests of this match to
+// child routes.
 type Delegation struct {
+	// Port is the port number of the listeners that serve the match. If listeners with two port numbers serve it,
+	// there are two Delegations.
 	Port int32
 	// Chain is the path from the root to the match. The match is the last hop.
 	Chain []Hop
@@ -43,8 +45,9 @@ type Delegation struct {
 type NotAccepted struct {
 	Route manifest.Key
 	Why   string // "Reason: message"
-	// Minor is true if the rejection is not worth reporting under a rule that delegates to other routes. Either
-	// another rule accepts the route, or the route names a rule that does not exist.
+	// Minor is true if users need not see the rejection while the rule delegates to at least one other route. There
+	// are two such cases: other matches of the parent route delegate to Route, or the sectionName in Route's
+	// parentRef names no rule with allowedRoutes.
 	Minor bool
 }
 

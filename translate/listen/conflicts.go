@@ -143,9 +143,10 @@ func layer(p gwv1.ProtocolType) string {
 	return "tcp"
 }
 
-// reportConflicts adds one problem for each listener that the user must change: for each listener with the condition
-// Conflicted, with one exception. If listeners of one object conflict on a port because their protocols are of
-// several families, the listeners of the largest family have no problem because of this conflict.
+// reportConflicts adds one problem for each listener that the user must change. This is each listener with the
+// condition Conflicted, with one exception: if one object has listeners of several protocol families on a port, the
+// user must change only the smaller families. So a listener of the largest family (see mainProtocol) has no problem
+// if the reason of its condition is ProtocolConflict.
 func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {

@@ -65,7 +65,7 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 	return held, narrower
 }
 
-// socket returns the port of the place.
+// socket returns the port and protocol of the place.
 func (p Place) socket() Socket { return Socket{p.Port, p.UDP} }
 
 // hostname returns the hostname of a listener for a Place.Domain: "" for "*". It is the inverse of the function

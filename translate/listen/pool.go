@@ -71,8 +71,10 @@ func CheckPool(pool netip.Prefix) error {
 // removed. If two names lead to the same address, the first Gateway gets this address, and the other Gateway gets
 // the next free address.
 //
-// Under path policies, the address of a Gateway outside cluster paths stays free for Gateways of other namespaces.
-// They may have the same address, because no two namespaces have the same port.
+// If path policies are in force, a Gateway is outside (Origin.Outside) if its file is not one that --cluster-paths
+// names. The address of an outside Gateway stays free for Gateways of other namespaces, so that no team can use up
+// the pool. Outside Gateways of two namespaces may get the same address. This is no conflict, because path policies
+// give each port to only one namespace.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
 	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}, outside: map[outsideAddress]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {

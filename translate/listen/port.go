@@ -114,7 +114,7 @@ func unspecified(address string) bool {
 
 // WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway binds their port.
 // Each of these listeners has a problem. The function holder returns the name of the other Gateway that binds a
-// port, or "" if there is none. The copy also gets the maps hosts and shared (indexHosts).
+// port, or "" if there is none. WithHolders also sets the fields hosts and shared of the copy (see indexHosts).
 func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 	out := *g
 	out.Listeners = nil

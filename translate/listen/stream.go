@@ -8,10 +8,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Claimant is a TCPRoute, TLSRoute or UDPRoute that requests hostnames or whole listeners on one port (Places).
+// Claimant is a TCPRoute, TLSRoute or UDPRoute that requests hostnames or whole listeners on one port of one Gateway.
 type Claimant struct {
 	Route *ir.StreamRoute
-	// Places are the places of the route on one port of one Gateway, sorted by chain and domain.
+	// Places are the requested hostnames and listeners on the port, sorted by the fields Chain and Domain of Place.
 	Places []Place
 }
 
@@ -24,12 +24,13 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign gives the hostnames of TCP, TLS and UDP listeners to routes. Before the call, port.Streams has one
-// ir.Stream for each listener. After the call, it has one ir.Stream for each listener and each route that got
-// hostnames of this listener. The claimants must be in the conflict resolution order: a hostname goes to the first
-// route that requests it. If no route requests the whole hostname of a listener, the listener also keeps its
-// ir.Stream without a route. If a connection or datagram belongs only to that ir.Stream, Envoy closes the
-// connection or drops the datagram.
+// Assign gives the hostnames of TCP, TLS and UDP listeners to routes. The claimants must be in the conflict
+// resolution order: a hostname goes to the first route that requests it.
+//
+// Before the call, port.Streams has one ir.Stream for each listener, without a route. After the call, it has one
+// ir.Stream for each listener and each route that got hostnames of this listener. If no route got the
+// complete hostname of the listener, the ir.Stream without a route stays, too. For example, the only route of
+// *.example.com may request just a.example.com. Envoy closes connections, and drops datagrams, that no route gets.
 func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
 	var out []ir.Stream
 	for _, own := range port.Streams {

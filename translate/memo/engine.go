@@ -79,9 +79,9 @@ func (e *Engine) check() {
 	}
 }
 
-// settleFirst computes the queued values of one family: the first one, in the order of declaration, that has
-// any. It returns false if no family has queued values. A later family waits until all earlier families have
-// none, so that no value is computed from half of a change.
+// settleFirst computes the queued values of one family: of the families with queued values, the one that was
+// declared first. It returns false if no family has queued values. A family waits until all families that were
+// declared before it have no queued values, so that no value is computed from half of a change.
 func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
@@ -165,8 +165,8 @@ func (n *node) changed() {
 type instance struct {
 	node
 	reads []*node
-	// pins counts the source entries that need the value (see Each and EachOf). While pins is not 0, the value is
-	// kept even if no rule reads it.
+	// pins counts the values of other families that require this value because of a call of Each or EachOf. While
+	// pins is not 0, the value is kept even if no rule reads it.
 	pins                   int32
 	dirty, running, queued bool
 	// ready is true if the value was computed at least once.
@@ -204,9 +204,9 @@ const manyReads = 32
 // time.
 func (c *Ctx) Pause() { c.engine.check() }
 
-// record records that the rule read n, so that the rule runs again when n changes. A caller that may create the
-// cell must call Pause before. A Flush that is interrupted after the cell was created would leave a cell
-// without a reader.
+// record records that the rule read n, so that the rule runs again when n changes. If the caller may have to create
+// the cell of n, it must call Pause before it creates the cell: if Pause interrupted the Flush between the creation
+// and record, the cell would remain without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return

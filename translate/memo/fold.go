@@ -147,8 +147,8 @@ func (f *Fold[K, ID, M, V]) flush() bool {
 	return done > 0
 }
 
-// shorten removes the first done elements of the queue. If the flush was interrupted, the other elements
-// remain.
+// shorten removes elements from the beginning of the queue; the parameter done is their number. If the flush was
+// interrupted, the other elements remain.
 func (f *Fold[K, ID, M, V]) shorten(done int) {
 	f.queue = slices.Clone(f.queue[done:])
 	for i := range f.queue {

@@ -108,7 +108,7 @@ func (in *Input[K, V]) cell(key K) *inputCell[K, V] {
 // is added to or removed from that list. So use an Index only for lists that are always short, and a Fold for
 // others.
 type Index[X comparable, K comparable] struct {
-	label   // without a name: names returns the names of the sources
+	label   // its name is "", so that an Index is known by the names of its sources
 	compare func(a, b K) int
 	buckets table[X, *bucket[X, K]]
 }
@@ -121,7 +121,8 @@ type bucket[X, K comparable] struct {
 	keys  set[K]
 }
 
-// at returns the row of the bucket's property, nil after the bucket was removed. It implements cellOf.
+// at returns the row that holds the property of the bucket. It returns nil after the bucket was removed. It
+// implements cellOf: the property is the key of this cell.
 func (b *bucket[X, K]) at() *row[X] { return b.row }
 
 // of returns the Index that the bucket belongs to. It implements cell.
@@ -135,12 +136,13 @@ func (b *bucket[X, K]) collect() {
 	}
 }
 
-// NewIndex declares an index over a family (of). The function properties returns the properties under which a
-// key is listed, without duplicates. The function compare is the order of the keys in a list.
-func NewIndex[X, K comparable, V any](e *Engine, of Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
+// NewIndex declares an index of the keys of the parameter source, which is an Input or a Rule, for example. The
+// function properties returns the properties under which a key is listed, without duplicates. The function compare is
+// the order of the keys in a list.
+func NewIndex[X, K comparable, V any](e *Engine, source Keyed[K, V], properties func(K, V) []X, compare func(a, b K) int) *Index[X, K] {
 	x := &Index[X, K]{compare: compare}
 	x.buckets = newTable[X, *bucket[X, K]](e, x)
-	of.subscribe(&x.label, func(key K, change Change[V]) {
+	source.subscribe(&x.label, func(key K, change Change[V]) {
 		var before, after []X
 		if change.Had {
 			before = properties(key, change.Old)

@@ -18,16 +18,16 @@ type Join[L, R, X comparable] struct {
 }
 
 // NewJoin declares a join. The functions leftAt and rightAt return the properties of a value, without
-// duplicates. Some properties belong to one right key only, for example its name. For such a property, the
-// function named returns that key and true, so that the join stores no list of right keys.
+// duplicates. Some properties can belong to only one right key: its name, for example. For such a property, the
+// function ownerOf returns this right key and true. The join then stores no list of right keys for the property.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
-	right *Input[R, RV], rightAt func(R, RV) []X, named func(X) (R, bool),
+	right *Input[R, RV], rightAt func(R, RV) []X, ownerOf func(X) (R, bool),
 ) *Join[L, R, X] {
 	j := &Join[L, R, X]{left: map[X]*set[L]{}, right: map[X]*set[R]{}, shared: map[Pair[L, R]]int{}}
 	left.subscribe(&j.label, func(key L, change Change[LV]) {
 		eachMove(key, change, leftAt, func(at X, step int) {
 			place(j.left, at, key, step)
-			if r, one := named(at); one && right.has(r) {
+			if r, one := ownerOf(at); one && right.has(r) {
 				j.count(Pair[L, R]{key, r}, step)
 			}
 			for r := range j.right[at].all() {
@@ -37,7 +37,7 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	})
 	right.subscribe(&j.label, func(key R, change Change[RV]) {
 		eachMove(key, change, rightAt, func(at X, step int) {
-			if _, one := named(at); !one {
+			if _, one := ownerOf(at); !one {
 				place(j.right, at, key, step)
 			}
 			for l := range j.left[at].all() {
@@ -71,8 +71,8 @@ func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K
 	}
 }
 
-// place updates one side of a join: it adds key to the keys with a property if step is 1, and removes it if
-// step is -1.
+// place updates one side of a join, which has the keys of each property. If step is 1, place adds key to the keys
+// of one property (the parameter at). If step is -1, place removes key from the keys of this property.
 func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	if step > 0 {
 		if side[at] == nil {

@@ -79,8 +79,9 @@ func EachOf[S, K comparable, X, V any](r *Rule[K, V], source Keyed[S, X], keys f
 	})
 }
 
-// unpin records that one entry of a source no longer requires the value of key (see instance.pins). If no rule
-// reads the value and no other entry requires it, its cell becomes idle and may be removed.
+// unpin records that one value of a source (see EachOf) no longer requires the rule's value for the key. It
+// decrements the field pins of the key's cell. If pins is then 0 and no rule reads the cell, unpin adds the cell to
+// Engine.idle: the engine may remove the cell.
 func (r *Rule[K, V]) unpin(key K) {
 	cell, _ := r.cells.get(key)
 	cell.pins--
@@ -155,8 +156,8 @@ func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
 	return value, changed
 }
 
-// collect removes the cell if its value is not needed (see the method needed). The reads of the cell's last run end,
-// and subscribers are told that the value is gone.
+// collect removes the cell if its value is not needed (see the method needed). The cell then no longer counts as a
+// reader of the values that its last run read. Subscribers are told that the cell's value is gone.
 func (c *ruleCell[K, V]) collect() {
 	if c.row == nil || c.needed() {
 		return

@@ -1,6 +1,6 @@
 package memo
 
-// Sink collects the changes of a family until they are drained.
+// Sink collects the changes of a family (an input, a rule or a fold). Drain returns the changes and removes them.
 type Sink[K comparable, V any] struct {
 	changes map[K]Change[V]
 }
@@ -33,7 +33,8 @@ func (s *Sink[K, V]) Drain() map[K]Change[V] {
 	return changes
 }
 
-// Watch calls fn with each new value of a family, and with the zero V if the value is removed.
+// Watch calls fn with each new value of a family (an input, a rule or a fold). If a value is removed, Watch calls fn
+// with the zero V.
 func Watch[K comparable, V any](of Keyed[K, V], fn func(K, V)) {
 	of.subscribe(nil, func(key K, change Change[V]) { fn(key, change.New) })
 }

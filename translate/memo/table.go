@@ -35,7 +35,8 @@ type keys[K comparable] struct {
 	odd map[K]*row[K]
 }
 
-// row is one key, with a linked list of the cells that families have for it. The list is short.
+// row is one key, with a linked list of the cells for this key. Each cell of the list belongs to a different
+// family (an Input, Rule or Fold). The list is short.
 type row[K comparable] struct {
 	key   K
 	first *node

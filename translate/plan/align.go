@@ -86,9 +86,8 @@ func matchKey(m *ir.Match) string {
 // leaves as few of them as possible without a twin. If always is true, every entry counts as changed. The result
 // is true if any entry is changed.
 //
-// For any request, compare the first entry of the table before that matches it with the first matching entry of
-// the table after. If both entries have a twin, they are twins of each other, because twins have the same order in
-// both tables.
+// Because twins have the same order in both tables, align guarantees the following. For any request, take from each
+// table the first entry that matches the request. If both of these entries have a twin, they are twins of each other.
 func align(before, after *table, always bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {

@@ -57,9 +57,9 @@ func (c *backendComparison) reasons(name string, place []Place) (out []Reason) {
 	return out
 }
 
-// places returns the objects of the given kinds that a cluster comes from. The objects of the configuration after
-// are used if there are any; otherwise those of the configuration before are used. Each Place names the given
-// field.
+// places returns the objects of the given kinds that a cluster comes from. It returns the objects of the new
+// configuration. If the new configuration has none, it returns the objects of the old configuration. The parameter
+// field is the path of the field that each Place names; "" stands for the whole object.
 func (c *backendComparison) places(cluster, field string, kinds ...string) (out []Place) {
 	for side, clusters := range c.clusters {
 		for _, object := range clusters[cluster].Objects {
@@ -154,9 +154,10 @@ func orEmpty(u *ir.Upstream) ir.Upstream {
 	return *u
 }
 
-// howDiffers returns the new and the old value of a setting, in words. before and after are pointers. At most
-// one of the two may be nil, which means Envoy's default. If both are structs, it returns only "differs". If
-// only one is a struct, that value is written as "set".
+// howDiffers returns a text with the new and the old value of a setting. The parameters are pointers to the old value
+// (before) and to the new value (after). A nil pointer means Envoy's default. At most one of the pointers may be nil.
+// The value of a struct is not written out: if both pointers are pointers to structs, the text is "differs". If one
+// of them is nil, the text has the word "set" for the struct.
 func howDiffers(before, after any) string {
 	x, y := reflect.ValueOf(before), reflect.ValueOf(after)
 	switch {

@@ -15,7 +15,7 @@ type budget struct {
 	total, host int // the steps that are left
 }
 
-// spend subtracts steps from the steps that are left. It returns false if the budget is spent after that.
+// spend subtracts the parameter steps from b.total and b.host. It returns false if the budget is spent after that.
 func (b *budget) spend(steps int) bool {
 	b.total, b.host = b.total-steps, b.host-steps
 	return !b.spent()

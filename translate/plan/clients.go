@@ -89,11 +89,11 @@ func (a *admission) of(address netip.Addr) decision {
 	return out
 }
 
-// clients returns example addresses of clients. The admissions before and after each make a decision about an
-// address. clients returns one address for each pair of decisions. The pairs with two different decisions come
-// first. The candidates are documentationAddresses, and the addresses at the beginning and after the end of each
-// range, because decisions change only there. clients returns nil if there are no ranges and the field allow is
-// the same in both admissions.
+// clients returns example addresses of clients. For an address, there are two decisions: that of the old admission
+// (the parameter before), and that of the new admission (after). clients returns one address for each pair of
+// decisions that it finds. The pairs with two different decisions come first. The candidates are
+// documentationAddresses, and the addresses at the beginning and after the end of each range, because decisions
+// change only there. clients returns nil if there are no ranges and the field allow is the same in both admissions.
 func clients(before, after *admission) (out []netip.Addr) {
 	both := slices.Concat(before.prefixes(), after.prefixes())
 	if len(both) == 0 && before.allow == after.allow {

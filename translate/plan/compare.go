@@ -40,7 +40,7 @@ type comparison struct {
 	backends    *backendComparison
 	actions     *actionComparison
 	policies    *policyCounts
-	whereabouts [2]func() *whereabouts  // computes the whereabouts of a side once
+	whereabouts [2]func() *whereabouts  // where the rules of a side are; computed at the first call
 	listeners   [2]map[string]*Resource // see listenerResource
 	unclear     map[undecidedKey]bool   // the regions in Report.Undecided
 	// requests and handling become the lists of the same names in the Report.
@@ -168,10 +168,10 @@ func (c *comparison) ports() {
 	}
 }
 
-// otherScheme returns the port that shares the Envoy listener of a port but has the other scheme, https or tls.
-// It returns nil if there is none. HTTPS and TLS share an Envoy listener (listen.PortName), and a port with
-// HTTPS and TLS listeners has the scheme https. So the scheme of an Envoy listener can change between the two
-// configurations.
+// otherScheme looks up a key in the ports of one configuration, with the scheme tls in place of https, or https in
+// place of tls. It returns nil if the key has another scheme, or if there is no such port. Both schemes have the same
+// Envoy listener (listen.PortName): the scheme is https if the port has HTTPS listeners, and tls if all its listeners
+// are TLS. So a port can change between https and tls from one configuration to the other.
 func otherScheme(ports map[portKey]*ir.PortView, key portKey) *ir.PortView {
 	switch key.scheme {
 	case "https":

@@ -11,8 +11,8 @@ import (
 )
 
 // details returns, in words, differences that partWords may leave out: the address ranges of acl and rbac, the
-// expressions of rbac, and the fields of CORS. The parameter kind is the ir.Part.Kind of the policy field, or that
-// of the filter CORS. details returns "" if there are no such differences, or if one side does not have the field.
+// expressions of rbac, and the fields of CORS. The parameter kind is the ir.Part.Kind of a policy field or of the
+// filter CORS. details returns "" if there are no such differences, or if one side does not have the field.
 func details(kind string, before, after *ir.Action) string {
 	x, y := before.Extras.OrNone(), after.Extras.OrNone()
 	cors := func(a, b *ir.CORS) string {

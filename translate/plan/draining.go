@@ -63,9 +63,10 @@ func (p *portPair) listenerResource(side int, port *ir.Port) *Resource {
 	return c.listeners[side][port.Gateway+" "+port.Name]
 }
 
-// drained returns the filter chains of the listener before that the listener after does not have: Envoy drains
-// their connections. all is true if Envoy drains all connections. That is so if anything other than the filter
-// chains differs, if the content of a listener is unknown, or if the listener after has no filter chains (UDP).
+// drained compares the old version of an Envoy listener (the parameter before) with the new version (after). It
+// returns the filter chains that only the old version has: Envoy drains their connections. The result all is true if
+// Envoy drains all connections of the listener. This is the case if anything other than the filter chains differs, if
+// the content of a version is unknown, or if the new version has no filter chains (UDP).
 func drained(before, after *Resource) (chains []ChainSum, all bool) {
 	x, y := before.Sums(), after.Sums()
 	if x == nil || y == nil || len(y.Chains) == 0 {
@@ -141,8 +142,8 @@ func listenerWords(effects effectPair, before, after *ir.Port) string {
 	return strings.Join(words, ", ")
 }
 
-// streamsAlone returns the fields of a port's ir.Streams that listenerWords compares: those of streamEffect,
-// and the domains.
+// streamsAlone returns what listenerWords compares about the streams of a port. For each stream, the list has two
+// values: how connections are handled (the result of streamEffect), and the domains.
 func streamsAlone(port *ir.Port) (out []any) {
 	for i := range port.Streams {
 		out = append(out, streamEffect(&port.Streams[i]), port.Streams[i].Domains)

@@ -18,7 +18,7 @@ type effect [sha256.Size]byte
 // effects computes the effects of the rules and clusters of one View.
 type effects struct {
 	clusters map[string]*ir.Cluster
-	// rules and names cache the effects of rules, and of clusters by name.
+	// rules caches the results of ofRule. names caches the results of ofCluster by the name of the cluster.
 	rules map[*ir.Rule]effect
 	names map[string]effect
 	// unasked are the issuers without a discovery document. Rules that need the document answer an error.
@@ -43,8 +43,8 @@ func (e *effects) ofRule(rule *ir.Rule) effect {
 	return known
 }
 
-// unaskedBy returns the issuer without a discovery document that makes a rule answer an error. It returns "" if
-// there is none.
+// unaskedBy returns the OpenID issuer because of which a rule answers an error: nothing has requested the issuer's
+// discovery document (see ir.Respond.Unasked). It returns "" if the rule has no such issuer.
 func unaskedBy(rule *ir.Rule) string {
 	if rule.Action.Respond == nil {
 		return ""
@@ -75,15 +75,16 @@ func (e *effects) ofCluster(name string) effect {
 	return known
 }
 
-// effectPair computes the effects of both configurations. Index 0 is before and index 1 is after.
+// effectPair computes the effects of both configurations. Index 0 is the old configuration, index 1 the new one.
 type effectPair [2]*effects
 
-// same reports whether a value of the configuration before has the same effect as one of the configuration
-// after.
+// same reports whether a value of the old configuration (the parameter before) has the same effect as a value of the
+// new configuration (the parameter after).
 func (e effectPair) same(before, after any) bool { return e[0].of(before) == e[1].of(after) }
 
-// sameCluster reports whether Envoy treats requests to a cluster of the configuration before in the same way as
-// requests to a cluster of the configuration after. The parameters are the names of the two clusters.
+// sameCluster reports whether a cluster of the old configuration has the same effect as a cluster of the new
+// configuration: Envoy treats requests to both clusters in the same way. The parameters before and after are the
+// names of the two clusters.
 func (e effectPair) sameCluster(before, after string) bool {
 	return e[0].ofCluster(before) == e[1].ofCluster(after)
 }

@@ -15,7 +15,8 @@ import (
 type hostPair struct {
 	port *portPair
 	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name
-	// in the TLS handshake. It is the same as host if that server name selects the filter chains of the class.
+	// in the TLS handshake of the connection. Usually it is the same as host. It is another name if h is about
+	// requests for host over a connection that was opened for that other name.
 	named, host, sni string
 	views            [2]*ir.HostView
 	tables           [2]*table
@@ -113,10 +114,11 @@ func (h *hostPair) context() (out []Reason) {
 	return out
 }
 
-// add reports how the answers to the requests that meet the pair p change. It tries the request r and variants
-// of it. If the answer to a variant changes, it reports the variant that best shows the effect of a policy (see
-// shown). If no answer changes, it reports r under Handling, unless both rules of p are nil. It also counts the
-// policy fields that the rules gain, lose or change.
+// add reports what changes for the requests for which Envoy chooses the rule p.before in the old configuration, and
+// the rule p.after in the new one. The request r is one of them. add tries r and variants of r. If an answer changes,
+// add reports, in Report.Requests, the request that best shows the effect of a policy (see shown). If no answer
+// changes, add reports r in Report.Handling, unless both rules of p are nil. add also counts the policy fields that
+// the rules gain, lose or change. The parameter match describes the requests in words.
 func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	c := h.port.comparison
 	c.policies.add(p)
@@ -134,10 +136,11 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 }
 
-// withExample returns two copies of a change, each with an example request and the answers to it in the old and the
-// new configuration. The example of the result plain is the request r. The example of the result best is a variant of
-// r whose answer changes. If there are several such variants, it is one that shows the effect of a policy best (see
-// shown). If the answer changes for no variant, best is nil.
+// withExample tries the request r and variants of r as the example of a change. It returns two copies of the change,
+// each with an example, and with the answers to this example in the old and the new configuration:
+//   - In the copy plain, the example is r.
+//   - In the copy best, the example is a request (r or a variant) whose answer changes. Of several such requests,
+//     withExample takes one that best shows the effect of a policy (see shown). If no answer changes, best is nil.
 func (h *hostPair) withExample(change Change, p pair, r request) (best, plain *Change) {
 	c := h.port.comparison
 	most := mostShown(c.effects, p)
@@ -168,8 +171,9 @@ func (h *hostPair) takeovers() *takeovers {
 	return &takeovers{key: h.port.key, views: h.views, indexes: h.indexes, rules: c.whereabouts, objects: c.objects}
 }
 
-// shown returns how well a change shows the effect of a policy. It is 2 if a policy answered before and does
-// not after, 1 in the opposite case, and 0 otherwise.
+// shown returns how well the example of a change shows the effect of a policy. The result is 2 if a policy answers
+// the example only in the old configuration. It is 1 if a policy answers the example only in the new configuration.
+// Otherwise it is 0.
 func shown(c Change) int {
 	switch {
 	case c.Before.policed && !c.After.policed:
@@ -180,8 +184,8 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns the highest value that the function shown can return for a pair. It returns 0 if the pair lacks
-// a rule, or if both rules have the same policies.
+// mostShown returns an upper limit for the result of the function shown, for all examples for which Envoy chooses the
+// two rules of the pair p. The limit is 0 if the pair lacks a rule, or if both rules have the same policies.
 func mostShown(effects effectPair, p pair) (most int) {
 	if p.before == nil || p.after == nil {
 		return 0

@@ -120,7 +120,7 @@ type language struct {
 	all      []automaton
 	alphabet []rune
 	left     *int    // how many more states may be visited
-	budget   *budget // of the Compare, may be nil: then only left limits the search
+	budget   *budget // what the caller, Compare, may still spend; if it is nil, only left limits the search
 }
 
 // newLanguage returns a language with the automata of the expressions. Its alphabet has one character of each
@@ -281,9 +281,9 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether the text without its last segment is a prefix in c.prefixes, and longer than the parameter
-// prefix. All paths that begin with the text are then below this longer prefix. The search for paths below the
-// parameter prefix leaves them out, because the search for the longer prefix finds them.
+// leaves reports whether the search for paths below the parameter prefix must not continue with the text. This is so
+// if the text without its last segment is itself a prefix in c.prefixes, longer than the parameter prefix. The search
+// for paths below the longer prefix then finds all paths that begin with the text.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {
@@ -349,10 +349,11 @@ func endsNormal(text string) bool {
 	return isEscaped(text, true) && !strings.HasSuffix(text, "/.") && !strings.HasSuffix(text, "/..")
 }
 
-// samples returns values that the regular expression pattern matches: one for each set of the expressions in
-// others that can match the same value. The values that the fewest others match come first. whole is false if a
-// value may be missing, or if the expression also matches the empty text, which is never returned. The parameter
-// most is the budget of the search; if it is nil, only maxSteps limits the search.
+// samples returns example values that the regular expression pattern matches. The parameter others has further
+// expressions: for each set of them that can match the same value as pattern, samples returns one value. A value that
+// fewer of these expressions match comes first. whole is false if a value may be missing, or if pattern also matches
+// the empty text, which samples never returns. The parameter most is the budget of the search. If most is nil, only
+// maxSteps limits the search.
 func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
 	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)

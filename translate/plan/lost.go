@@ -47,7 +47,8 @@ func lostKinds(oldAction, newAction *ir.Action) (kinds []string) {
 	return kinds
 }
 
-// inForce reports whether an action has an effective part of a kind: one that exists and is not turned off.
+// inForce reports whether an action has a policy field, filter or setting that is not turned off. The parameter kind
+// says which policy field, filter or setting (see ir.Part.Kind).
 func inForce(kind string, a *ir.Action) bool {
 	words := partWords(kind, a)
 	return words != "" && words != explain.TurnedOff

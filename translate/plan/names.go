@@ -26,7 +26,8 @@ type names struct {
 	streams map[string][]int // by Stream.Chain and by each of Stream.Domains
 }
 
-// newNames returns the names of a port. If port is nil, the result is empty.
+// newNames returns an index of the filter chains and ir.Streams of a port, by hostname. If port is nil, the index is
+// empty.
 func newNames(port *ir.PortView) *names {
 	n := &names{chains: map[string][]int{}, streams: map[string][]int{}}
 	if port == nil {
@@ -50,9 +51,10 @@ func newNames(port *ir.PortView) *names {
 // has reports whether a filter chain or an ir.Stream of the port has the name.
 func (n *names) has(name string) bool { return len(n.chains[name])+len(n.streams[name]) > 0 }
 
-// around returns a copy of the port that has only the first filter chain, and the filter chains and ir.Streams that
-// apply to the hosts. If the port has at most two filter chains and ir.Streams in all, around returns the port
-// itself. For these hosts, package explain returns the same answers as with the whole port.
+// around returns a copy of the port with fewer filter chains and ir.Streams. The copy has those that apply to at
+// least one of the given hosts. It also has the port's first filter chain, which decides whether the port has TLS.
+// For the given hosts, package explain returns the same answers with the copy as with the whole port. If the port has
+// at most two filter chains and ir.Streams together, around returns the port itself.
 func (n *names) around(hosts ...string) *ir.Port {
 	if len(n.port.Chains)+len(n.port.Streams) <= 2 {
 		return n.port
@@ -82,7 +84,7 @@ func picked[T any](list []T, indexes []int) (out []T) {
 
 // memberOf returns an example of a host that a pattern covers, such as "any.example.com" for "*.example.com". For a
 // pattern without a wildcard, memberOf returns the pattern. The function taken reports whether a pattern is in use.
-// memberOf chooses a host that is covered by no more specific pattern that is in use.
+// memberOf avoids a host if a more specific pattern that is in use also covers the host.
 func memberOf(pattern string, taken func(pattern string) bool) string {
 	suffix, wild := strings.CutPrefix(pattern, "*")
 	if !wild {
@@ -153,8 +155,9 @@ func sorted(set map[string]bool) []string {
 	return out
 }
 
-// serverName is a class of TLS server names: on each side, they all select the same filter chain. pattern is
-// the hostname or wildcard of the class, and member is one name in it.
+// serverName is a class of TLS server names. All server names of a class select one filter chain in the old
+// configuration, and one filter chain in the new configuration. pattern is the hostname or wildcard of the class, and
+// member is one server name in the class.
 type serverName struct{ pattern, member string }
 
 // serverNames returns the classes of TLS server names that can select different filter chains. Without TLS it
@@ -180,13 +183,15 @@ func (p *portPair) serverNames() (out []serverName) {
 	return out
 }
 
-// domains returns one hostname or wildcard for each class of hosts that requests may name over a connection
-// with this server name. All hosts of a class get the same answers. The parameters chains and found say which
-// filter chain the server name selects on each side.
+// domains returns the hosts to compare for connections with the given TLS server name: one hostname or wildcard for
+// each class of hosts. Requests for all hosts of a class get the same answers. The parameters chains and found
+// describe the filter chain that the server name selects in each configuration: its name, and whether there is one.
+// Index 0 is the old configuration, and index 1 is the new one.
 //
-// A request may name another host than the server name of its connection. To try all such hosts would take too long.
-// The parameter cross is how many of them the comparison of the port may still try; domains subtracts those that it
-// tries. The result whole is false if hosts are missing because cross is used up.
+// A request may name another host than the server name of its connection. To compare all such hosts would take too
+// long. So if the server name is no wildcard, the parameter cross is how many such hosts may still be compared for
+// the port. domains subtracts the hosts that it adds. If cross is not enough, domains leaves hosts out, and the
+// result whole is false.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
@@ -241,8 +246,8 @@ func (p *portPair) hostsOf(side int, chain string) []ir.HostView {
 	return hosts[from:to]
 }
 
-// changedNames returns, sorted, the hostnames of which only one side has a filter chain or an ir.Stream. The list
-// is computed once.
+// changedNames returns, sorted, the hostnames that have a filter chain or an ir.Stream in only one of the two
+// configurations (old and new). The list is computed once.
 func (p *portPair) changedNames() []string {
 	if p.changed == nil {
 		p.changed = []string{}

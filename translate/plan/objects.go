@@ -8,17 +8,17 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// objectChanges says which objects differ between the two configurations, and which errors make objects
-// missing.
+// objectChanges says which objects differ between the old and the new configuration, and which errors make objects
+// missing in the new configuration.
 type objectChanges struct {
 	// kinds says how each object changed. It does not have equal objects.
 	kinds map[manifest.Key]Kind
-	// mistakes are the first errors of the objects in the configuration after.
+	// mistakes has the first error of each object in the new configuration.
 	mistakes map[manifest.Key]*manifest.Problem
 }
 
-// newObjectChanges compares the objects of two configurations, before and after, by their hashes. For each object,
-// it also keeps the first error in after.Problems.
+// newObjectChanges compares the objects of the old configuration (the parameter before) and of the new configuration
+// (the parameter after) by their hashes. For each object, it also keeps the first error in after.Problems.
 func newObjectChanges(before, after Side) *objectChanges {
 	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]*manifest.Problem{}}
 	for i := range slices.Backward(after.Problems) {
@@ -75,9 +75,8 @@ func (o *objectChanges) anyOfKind(kind string) bool {
 	return false
 }
 
-// mistakeOf returns the error of an object that only the configuration before has: the error is why the
-// configuration after lacks the object. mistakeOf returns "" if the configuration after has the object, or if no
-// error names it.
+// mistakeOf returns the error because of which an object is missing: the old configuration has the object, and the
+// new configuration does not. mistakeOf returns "" if the object is not missing, or if no error names the object.
 func (o *objectChanges) mistakeOf(object manifest.Key) string {
 	if p := o.mistakes[object]; p != nil && o.kinds[object] == Removed {
 		return p.Message

@@ -13,10 +13,11 @@ import (
 // reason tooMany instead.
 const maxOwn = 512
 
-// byExpressions searches the pairs of an old and a new rule that requests meet (see pair), for each changed entry
-// whose path is a regular expression. It combines the expression only with rules that can match the same paths,
-// because to combine all expressions of a large table is too expensive. If the search for an entry is incomplete,
-// byExpressions records the reason in f.unsure.
+// byExpressions searches pairs of rules (see pair) for each changed entry whose path is a regular expression. It
+// chooses example paths that the expression matches, and tries the pairs for these paths (see finder.at). To choose
+// the paths, it considers only the rules that can match the same paths as the expression (see besides). To consider
+// all rules of a large table would be too expensive. If the search for an entry is incomplete, byExpressions records
+// the reason in f.unsure.
 func (f *finder) byExpressions(changed []*entry) {
 	for i, e := range changed {
 		if e.rule.Match.Path.Kind != ir.PathRegex || f.spent() {
@@ -99,7 +100,8 @@ func (f *finder) whyUnfound(e *entry) string {
 	return f.unsure[e]
 }
 
-// isBefore reports whether an entry belongs to the table of the configuration before.
+// isBefore reports whether an entry belongs to the table of the old configuration. It returns false for an entry of
+// the new configuration's table.
 func (f *finder) isBefore(e *entry) bool {
 	return slices.Contains(f.classes.before.all(e.rule.Match.Path), e)
 }

@@ -61,8 +61,9 @@ func (x *index) at(path string, patterns patterns) []*entry {
 	return list
 }
 
-// all returns the entries that are indexed under a path: those with the same exact value, or with the same
-// prefix. For a regular expression, it returns all entries with a regular expression.
+// all returns the entries that are in the same list of the index as the parameter path. For an exact path, these are
+// the entries with the same exact path. For a prefix, these are the entries with the same prefix. For a regular
+// expression, these are all entries with any regular expression.
 func (x *index) all(path ir.Path) []*entry {
 	switch path.Kind {
 	case ir.PathExact:

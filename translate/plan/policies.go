@@ -41,7 +41,8 @@ func (c *policyCounts) add(p pair) {
 	}
 }
 
-// addLost counts the policy fields of the rule before that the rule after does not have.
+// addLost counts the policy fields that are effective in the old rule of the pair (p.before) and not in the new rule
+// (p.after). See lostKinds.
 func (c *policyCounts) addLost(p pair) {
 	a := &p.before.rule.Action
 	for _, kind := range lostKinds(a, &p.after.rule.Action) {
@@ -88,8 +89,9 @@ func (c *policyCounts) addFields(p pair) {
 	}
 }
 
-// addClosed counts the fields that the rule before had from the policy that makes the rule after fail closed.
-// It counts nothing if no object makes the rule after fail closed (see ir.Action.ClosedBy).
+// addClosed is for a pair whose new rule (p.after) fails closed because of an object, such as an invalid policy (see
+// ir.Action.ClosedBy). It counts the policy fields that were effective in the old rule (p.before) and came from the
+// same object. It counts nothing if no object makes the new rule fail closed.
 func (c *policyCounts) addClosed(p pair) {
 	a, b := &p.before.rule.Action, &p.after.rule.Action
 	if b.ClosedBy() == "" {
@@ -104,20 +106,20 @@ func (c *policyCounts) addClosed(p pair) {
 	}
 }
 
-// count adds a rule to the rules that have a change of a policy field (the parameter one). A rule counts once for a
-// change, however many matches and listeners it has.
-func (c *policyCounts) count(one PolicyChange, rule *ir.Rule) {
-	c.countRule(one, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
+// count counts a rule in the PolicyChange of c.changes that is equal to the parameter policyChange (see countRule).
+// The same rule is counted only once in a PolicyChange, even if it has several matches or listeners.
+func (c *policyCounts) count(policyChange PolicyChange, rule *ir.Rule) {
+	c.countRule(policyChange, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
-// countRule counts one rule of a route for a change (the parameter one). Equal changes become one PolicyChange. The
-// parameter rule is any text that identifies the rule in the route: the same rule is counted only once for a
-// change.
-func (c *policyCounts) countRule(one PolicyChange, route manifest.Key, rule string) {
-	key := fmt.Sprintf("%q %q %q %q %q", one.Kind, one.Field, one.Before, one.After, one.Policies)
+// countRule counts a rule of a route in the PolicyChange of c.changes that is equal to the parameter policyChange. If
+// there is no such PolicyChange yet, countRule adds it. The parameter rule is any text that identifies the rule in
+// the route. The same rule is counted only once in a PolicyChange.
+func (c *policyCounts) countRule(policyChange PolicyChange, route manifest.Key, rule string) {
+	key := fmt.Sprintf("%q %q %q %q %q", policyChange.Kind, policyChange.Field, policyChange.Before, policyChange.After, policyChange.Policies)
 	known := c.changes[key]
 	if known == nil {
-		known = &one
+		known = &policyChange
 		known.rules = map[string]bool{}
 		c.changes[key] = known
 	}

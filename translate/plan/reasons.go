@@ -10,9 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// words returns a text for the requests that the pair is about: those that both rules match. It is the text of
-// the narrower match. If neither match is narrower, the text has both matches. If the pair has only one rule, it
-// is the text of that rule's match.
+// words describes the requests that meet a pair, as text. Such a request fits the matches of both rules of the pair.
+// So if one match is narrower than the other, the text is only the narrower match. If neither is narrower, the text
+// has both matches. If the pair has only one rule, the text is the match of that rule.
 func (p pair) words() string {
 	switch {
 	case p.before == nil:

@@ -151,10 +151,10 @@ type Answer struct {
 	policed bool // a policy, not a backend or the rule, answers
 }
 
-// sameAs reports whether two answers are the same for the client and the backends. It does not compare the field
-// Unless and the timeout header that backends receive. If the Outcome is not Forwarded, it does not compare the field
-// Reason either. In that case, it also does not compare the field Backends of an answer whose backends all have the
-// same Status as the answer.
+// sameAs reports whether two answers are the same for the client and the backends. It ignores the field Unless, and
+// the timeout header that backends receive. If the Outcome of an answer is not Forwarded, it also ignores the field
+// Reason. If, in addition, each backend has the same Status as the answer, it also ignores the field Backends: the
+// client gets this status from every backend.
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
@@ -229,7 +229,7 @@ func (a Answer) plainWords() string {
 	return text
 }
 
-// words returns a share as text. percent reports whether the text begins with the percentage.
+// words returns a share as text. If the parameter percent is true, the text begins with the percentage.
 func (s Share) words(percent bool) string {
 	text := s.Cluster
 	switch {

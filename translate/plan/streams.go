@@ -9,8 +9,10 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streamPair is the ir.Stream before and the ir.Stream after that get the connections for a name. A Stream is
-// nil if no TCP, TLS or UDP listener accepts the connections.
+// streamPair has the two ir.Streams that get the connections for one name: a server name, a wildcard, or "*" for
+// connections without TLS. The field before is the Stream in the old configuration, and the field after is the Stream
+// in the new configuration. A Stream is nil if its configuration has no TCP, TLS or UDP listener that accepts the
+// connections.
 type streamPair struct {
 	port          *portPair
 	before, after *ir.Stream
@@ -64,8 +66,9 @@ func (s streamPair) reasons() (out []Reason) {
 	return out
 }
 
-// places returns the place of the backendRefs in the new route: the route of the Stream after. If there is no new
-// route, it returns the place of the backendRefs in the route of the Stream before.
+// places returns at most one place: the backendRefs of the route that gets the connections in the new configuration.
+// If no route gets them in the new configuration, places returns the backendRefs of the route that gets them in the
+// old configuration.
 func (s streamPair) places() (out []Place) {
 	for side, one := range []*ir.Stream{s.before, s.after} {
 		if one != nil && one.Route != nil {
@@ -80,8 +83,8 @@ func (s streamPair) otherAccess() bool {
 	return s.before != nil && s.after != nil && !s.port.comparison.effects.same([]any{s.before.Access}, []any{s.after.Access})
 }
 
-// accessReason returns which clients may connect, before and after, with the places of the policies. Neither
-// Stream may be nil.
+// accessReason returns a Reason that says which clients may connect in the old and in the new configuration. The
+// Reason has the places of the policies that decide this (accessPlaces). Neither Stream may be nil.
 func (s streamPair) accessReason() Reason {
 	text := "acl of the connections: " + change(accessWords(s.before.Access), accessWords(s.after.Access))
 	if a, b := aclOf(s.before), aclOf(s.after); a != nil && b != nil {
@@ -104,7 +107,8 @@ func (s streamPair) accessPlaces() (out []Place) {
 	return currentFirst(out)
 }
 
-// countAccess counts the change of the field acl, if the Streams admit different clients.
+// countAccess adds a change of the policy field acl to the policyCounts of the comparison, if both Streams exist and
+// admit different clients. It adds nothing if no route gets the connections.
 func (s streamPair) countAccess() {
 	if !s.otherAccess() {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// routeMatch identifies a match of a route, independent of its position in the route. match is a matchKey.
+// routeMatch identifies a match of a route, independent of the position of the match in the route. The field match is
+// the text that the function matchKey returns for the match.
 type routeMatch struct {
 	route manifest.Key
 	match string
@@ -70,7 +71,8 @@ const (
 
 // outcomeOfRule returns what became of an entry's rule in the other configuration. The parameter side says which
 // configuration the entry is from: 0 is before, 1 is after. For an edited rule, the second result is the rule as it
-// is in the other configuration. For any other rule, the second result is nil. A nil entry is unchanged.
+// is in the other configuration. For any other rule, the second result is nil. If e is nil, the results are the
+// constant unchanged and nil.
 func (t *takeovers) outcomeOfRule(side int, e *entry) (ruleOutcome, *ir.Rule) {
 	other := 1 - side
 	if e == nil || t.indexes[other].counterpart(e) != nil && t.indexes[other].counterpart(e).rule.Source.Key == e.rule.Source.Key {
@@ -177,9 +179,9 @@ func hostWords(domain string) string {
 	return "the host " + domain
 }
 
-// afterWords returns, in words, why a rule of the configuration after gets requests that another rule got before.
-// The parameter e is the entry of the rule. The parameter outcome is the result of outcomeOfRule for e, for example
-// absent if the configuration before does not have the rule.
+// afterWords returns the text that explains why a rule now gets requests that another rule got before. The parameter
+// e is the entry of the rule in the new configuration (after). The parameter outcome is the result of
+// outcomeOfRule for e: for example, the constant absent if the old configuration does not have the rule.
 func (t *takeovers) afterWords(e *entry, outcome ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch outcome {
@@ -194,9 +196,9 @@ func (t *takeovers) afterWords(e *entry, outcome ruleOutcome) string {
 	return name + " is new"
 }
 
-// beforeWords returns, in words, why a rule of the configuration before no longer gets its requests. The parameter
-// e is the entry of the rule. The parameter outcome is the result of outcomeOfRule for e, for example absent if the
-// configuration after does not have the rule.
+// beforeWords returns the text that explains why a rule no longer gets its requests. The parameter e is the entry of
+// the rule in the old configuration (before). The parameter outcome is the result of outcomeOfRule for e: for
+// example, the constant absent if the new configuration does not have the rule.
 func (t *takeovers) beforeWords(e *entry, outcome ruleOutcome) string {
 	name := ruleOf(e).Words()
 	switch outcome {

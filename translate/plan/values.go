@@ -56,10 +56,13 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 	return out[:min(len(out), maxChoices*maxChoices)]
 }
 
-// values returns values for a header or query parameter that meet a match (the parameter want). If the match is a
-// regular expression, it returns several values, beginning with those that meet the fewest matches of other rules.
-// The parameter matches is a function that returns the header matches of a rule, or its query matches, to find these
-// other matches. The result free is true if no other value could lead to another pair of rules.
+// values returns values that meet a match of a header or query parameter (the parameter want). For a match of an
+// exact value, it returns this value. For a regular expression, it returns several values, which differ in the
+// matches of other rules that they meet, too. The values that meet the fewest other matches come first.
+//
+// The function matches returns all header matches, or all query matches, of a rule. The parameter characters has the
+// characters of which the values may consist. The result free is true if no other values need to be tried, because
+// they would not lead to another pair of rules.
 func (l lists) values(want ir.ValueMatch, matches func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true

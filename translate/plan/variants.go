@@ -13,8 +13,8 @@ import (
 // variants and, separately, to the result of the method byAccess.
 const maxVariants = 200
 
-// variant is a request that may be the example of a change, with the client's address. An invalid address means
-// that the address does not matter.
+// variant is a request, with the address of the client that sends it (from). A plan may show the request as the
+// example of a Change. If the address is invalid, the address of the client does not matter.
 type variant struct {
 	request
 	from netip.Addr
@@ -27,9 +27,10 @@ type variantMaker struct {
 	expressions expressions
 }
 
-// variants returns the request r, which meets the pair p, and variants of r. The policies of the rules may treat
-// a variant differently from r, but the variant meets the pair, too. If the rules match gRPC methods and r has no
-// Content-Type, the method first sets it in r.
+// variants returns the request r and variants of r. For all of them, Envoy chooses the same two rules: p.before in
+// the old configuration, and p.after in the new one. But the policies of these rules may treat a variant
+// differently from r. If a rule of p matches gRPC methods, and r has no header Content-Type, variants first adds
+// this header to r.
 func (m *variantMaker) variants(p pair, r request) []variant {
 	byGRPC := false
 	for _, match := range p.matches() {
@@ -93,14 +94,15 @@ func (m *variantMaker) byAccess(p pair, r request) (out []variant) {
 	return out[:min(len(out), maxVariants)]
 }
 
-// meets reports whether a request meets the pair.
+// meets reports whether a request meets the pair p: Envoy chooses the rule p.before for the request in the old
+// configuration, and the rule p.after in the new one (see pair).
 func (m *variantMaker) meets(p pair, r request) bool {
 	l := lists{before: m.indexes[0].at(r.path, m.patterns), after: m.indexes[1].at(r.path, m.patterns), patterns: m.patterns}
 	return l.pairOf(r) == p
 }
 
-// byPolicies returns variants of a request that the policies of an action may treat differently. It leaves out
-// variants that do not meet the pair.
+// byPolicies returns variants of the request r that the policies of an action may treat differently from r. It
+// leaves out a variant if Envoy does not choose the two rules of the pair p for the variant (see meets).
 func (m *variantMaker) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
 	with := func(method string, headers ...string) {
 		one := r

@@ -179,8 +179,8 @@ const (
 )
 
 // merge merges this field of two specs by the strategy s. The parameter from is the spec of the parent's level,
-// and into is the spec of the child's level. The merged value is stored in the spec into. The Outcome says which
-// of the two specs the value comes from.
+// and the parameter into is the spec of the child's level. merge stores the merged value in the child's spec. The
+// Outcome says which of the two specs the value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
 	switch {
 	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):

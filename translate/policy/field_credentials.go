@@ -128,8 +128,8 @@ type CredentialFault struct {
 	Message, Hint string
 }
 
-// lowerUsers returns the users that are in the policy itself, or the problem that one of the lines is invalid
-// or that there is no user.
+// lowerUsers returns the users in a policy's field basicAuth.users. The parameter lines is the value of that field.
+// If a line is invalid, or if there is no user, lowerUsers returns a problem and no users.
 func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	users, fault := readUsers(lines, func(int) string { return "it " })
 	if fault == nil {

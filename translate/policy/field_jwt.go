@@ -113,12 +113,13 @@ func openToken(field, message, hint string) manifest.Problem {
 	return manifest.Problem{Code: "AnyToken", Severity: manifest.Warning, Field: field, Message: message, Hint: hint}
 }
 
-// lowerKeys sets the keys of a provider in the parameter to. The keys are in the GatewayExtension, in a ConfigMap
-// (read by the function configMap, see LowerJWT), or at a URL from which Envoy fetches them. lowerKeys returns a
-// problem if there are no usable keys or the URL is invalid, and a warning for each key that is left out.
-func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
+// lowerKeys converts the keys of a provider, and stores them in the parameter provider. The keys are in the
+// GatewayExtension, in a ConfigMap (read by the function configMap, see LowerJWT), or at a URL from which Envoy
+// fetches them. lowerKeys returns a problem if there are no usable keys or the URL is invalid, and a warning for each
+// key that is left out.
+func lowerKeys(from *api.JWKS, provider *ir.JWTProvider, configMap func(string) (string, *CredentialFault)) []manifest.Problem {
 	if from.Remote != nil {
-		return lowerRemoteKeys(from.Remote, to)
+		return lowerRemoteKeys(from.Remote, provider)
 	}
 	text, field, where := api.Text(from.Local.Inline), "jwks.local.inline", ""
 	var fault *CredentialFault
@@ -128,7 +129,7 @@ func lowerKeys(from *api.JWKS, to *ir.JWTProvider, configMap func(string) (strin
 	}
 	var skipped []string
 	if fault == nil {
-		to.Keys, skipped, fault = ReadJWKS(text)
+		provider.Keys, skipped, fault = ReadJWKS(text)
 		if fault != nil {
 			fault.Message = where + fault.Message
 		}

@@ -31,8 +31,8 @@ func rateLimits(spec *api.TrafficPolicySpec) api.RateLimit {
 	return *spec.RateLimit
 }
 
-// localRateLimitOff reports whether the field has no limit. A policy of a child route uses such a field to
-// remove the limit of a parent route.
+// localRateLimitOff reports whether the spec sets rateLimit.local without a token bucket, and so without a limit. A
+// policy of a child route does this to remove the limit of a parent route. The spec must have rateLimit.local.
 func localRateLimitOff(s *api.TrafficPolicySpec) bool { return s.RateLimit.Local.TokenBucket == nil }
 
 // lowerLocalRateLimit converts the policy field rateLimit.local (see Field.lower).

@@ -8,8 +8,8 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// lowerRetry converts the policy field retry (see Field.lower). Without retryOn, Envoy retries only on the
-// status codes.
+// lowerRetry converts the policy field retry (see Field.lower). If retry.retryOn is not set, Envoy retries only after
+// a response with one of retry.statusCodes.
 func lowerRetry(spec *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {
 	from := spec.Retry
 	to := &ir.Retry{On: slices.Clone(from.RetryOn), Attempts: number(from.Attempts, 1)}

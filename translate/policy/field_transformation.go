@@ -19,10 +19,13 @@ func joinTransformations(into, first, last *api.TrafficPolicySpec) {
 	}
 }
 
-// join combines two transformations. The result has the changes of the parameter first, followed by those of the
-// parameter last. Two sorts of changes in first are left out, because they contradict last: additions to a header
-// that last sets, and removals of a header that last sets or adds. The body is that of last, or that of first if
-// last has none. If one argument is nil, join returns the other argument.
+// join combines two transformations, the parameters first and last. In the result, the changes of first come before
+// the changes of last. These changes of first are left out, because they contradict last:
+//   - an addition to a header, if last sets the header;
+//   - a removal of a header, if last sets or adds the header.
+//
+// The body of the result is last.Body, or first.Body if last.Body is nil. If one argument is nil, join returns the
+// other argument.
 func join(first, last *api.Transform) *api.Transform {
 	if first == nil || last == nil {
 		if first == nil {

@@ -94,9 +94,9 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK decodes and checks one key. The result secret is true if the key is private or symmetric. The result fault
-// is the reason why any other text cannot be used as a key, and "" if the text can be used. If secret is true or
-// fault is not "", the caller must not use the result key, which may be nil.
+// readJWK decodes and checks one key. The result secret is true if the key is private or symmetric; then the result
+// fault is "". If secret is false, fault says why the key cannot be used. It is "" for a key that can be used. If
+// secret is true or fault is not "", the caller must not use the result key, which may be nil.
 func readJWK(raw json.RawMessage) (key *jwk, fault string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {

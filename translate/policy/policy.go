@@ -30,7 +30,7 @@ const (
 	DeepMergePreferParent
 )
 
-// Strategies returns the values of the annotation, indexed by Strategy.
+// Strategies returns the allowed values of the annotation api.AnnotationPolicyPriority, indexed by Strategy.
 func Strategies() []string {
 	return []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"}
 }

@@ -13,7 +13,7 @@ import (
 
 // Breadth counts routes that a delegating rule may get as children, and the matches of these routes. From a Breadth,
 // gatefold estimates how many Envoy routes a delegation adds. The numbers multiply at each level of delegation
-// (docs/design/routes.md).
+// (docs/design/routes.md). A Point is a match of the delegating rule.
 type Breadth struct {
 	// Routes is the number of routes that may become children.
 	Routes int

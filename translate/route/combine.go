@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Combine returns the match of a child's rule below a parent's match, which is link.Point.Matcher. If the two matches
-// cannot be combined, the text refused is the reason; if they can, it is "". The link decides how they are
-// combined:
+// Combine combines a match of a child's rule with the parent's match (link.Point.Matcher). The first result is the
+// combined match. The second result is "", or the reason why the two matches cannot be combined. The link decides how
+// they are combined:
 //   - Included (GEP-1058): the child's path is appended to the parent's, and all other conditions of both apply.
 //   - Delegated with Inherit (EP-10943): the same, but the parent's value wins where the two have different values.
 //   - Delegated without Inherit (EP-10943): the child's match must lie within the parent's, and is returned.

@@ -231,12 +231,13 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 	return true
 }
 
-// redirectPort returns the port of a redirect: that of the filter, or the well-known port of the filter's scheme, or
-// the listener's port (Gateway API, HTTPRequestRedirectFilter.port). The parameter listener is the listener's port. A
-// port that is well-known for the scheme must not be in the Location header:
-//   - If the redirect keeps the request's host, and the listener's port is neither 80 nor 443, the host may contain a
-//     port. The bool is then true: Envoy must remove that port (ir.Redirect.PortLess).
-//   - In all other cases the result port is 0, and Envoy writes no port.
+// redirectPort returns the port for the Location header of a redirect. It is the filter's port or, without one, the
+// well-known port of the filter's scheme. If the filter has neither, it is the listener's port (the parameter
+// listener). The Location must not contain the well-known port of its scheme (Gateway API,
+// HTTPRequestRedirectFilter.port). For such a port, redirectPort returns one of these results:
+//   - If the redirect keeps the request's Host, and the listener's port is neither 80 nor 443: the port, and hidden
+//     is true. The Host may contain a port, which Envoy must remove (ir.Redirect.PortLess).
+//   - Otherwise: 0. Envoy writes no port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
@@ -366,8 +367,9 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 	return out.RequestTimeout != m.first.RequestTimeout || out.BackendTimeout != m.first.BackendTimeout
 }
 
-// below returns a copy of a rule's action for one match of the rule. The parameter path is the path of this match. A
-// redirect or rewrite in the copy that replaces a path prefix replaces this path.
+// below returns a copy of a rule's action for one of the rule's matches. The parameter path is the path of that
+// match. For a regular expression below a parent's prefix, the parameter path is that prefix (see newRule). A
+// redirect or rewrite may replace a path prefix: below sets this prefix to the parameter path (PathChange.Of).
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

@@ -26,7 +26,8 @@ func grpcRules(from *gwv1.GRPCRoute) []api.HTTPRouteRule {
 	return out
 }
 
-// grpcMatches converts the matches of a rule of a GRPCRoute. For an empty list, it returns one match, for every call.
+// grpcMatches converts the matches of a rule of a GRPCRoute. For an empty list, it returns one match that
+// accepts every call.
 func grpcMatches(list []gwv1.GRPCRouteMatch) []ir.Match {
 	out := make([]ir.Match, max(1, len(list)))
 	out[0].Path = grpcPath(nil)

@@ -38,9 +38,9 @@ type Flat struct {
 
 	// Points are the matches at which the route delegates requests to other routes.
 	Points []*Point
-	// Live are the names of the parents' Points below which this route has a rule or a Point. Missed are the matches
-	// that fit under no Point of the parents. Conflict says why the route could not be included, and is "" if it
-	// could (GEP-1058, Binding: one conflict fails the pair).
+	// Live are names of the parents' Points: those below which this route has a rule or a Point of its own. Missed
+	// are the route's matches that can be combined with no Point of the parents. Conflict is the reason why a parent
+	// cannot include the route, or "". If one rule conflicts, no rule is included (GEP-1058, Binding).
 	Live     []string
 	Missed   []Miss
 	Conflict string
@@ -74,7 +74,8 @@ type Setting struct {
 	// Weighted turns on the weights of routes (EP-11466). If Siblings is true too, weights only order the rules
 	// below the same match of a delegating rule.
 	Weighted, Siblings bool
-	// Hosts are the hosts of the root that the route may serve. If the set is empty, the route has no rules.
+	// Hosts are the hostnames that the route may serve: ir.EveryHost for a root, and for a child the Hosts of its
+	// parent, limited by the child's hostnames and namespace. If the set is empty, the route has no rules.
 	Hosts ir.Hosts
 	// Links bind the route to Points of its parents. They are nil for a root.
 	Links []Link
@@ -120,9 +121,9 @@ type builder struct {
 	origin   *ir.Origin
 	port     uint32
 	wildcard string
-	weight   int32
-	blocks   bool // the rules below one delegating match are a block in the order (Setting.Siblings)
-	grpc     bool // the object is a GRPCRoute
+	weight   int32 // the weight from the route's annotation (EP-11466), or 0
+	blocks   bool  // weights only order the rules below the same delegating match (Setting.Siblings, ir.Rule.Blocks)
+	grpc     bool  // the object is a GRPCRoute
 	hosts    ir.Hosts
 	links    []Link
 	resolve  Resolver
@@ -142,8 +143,8 @@ func (b *builder) problem(severity manifest.Severity, code, field, message, hint
 // codeUnsupported is the code for a valid value that gatefold does not support.
 const codeUnsupported = "UnsupportedValue"
 
-// unsupported reports a valid field that gatefold does not support. The parameter what names the field's value in the
-// message. The caller must make the rule or backend with this field answer an error.
+// unsupported reports a valid field that gatefold does not support. The parameter what is the subject of the message,
+// such as "filter type CORS here". The caller must make the rule or backend with this field answer an error.
 func (b *builder) unsupported(field, what string) {
 	message := what + " is not supported yet"
 	b.problem(manifest.Error, codeUnsupported, field, message, "the rule answers an error until it is taken out")
@@ -215,7 +216,8 @@ func httpMatches(list []gwv1.HTTPRouteMatch) []ir.Match {
 	return out
 }
 
-// httpMatch converts a match. The defaults are the path prefix "/" and exact values.
+// httpMatch converts a match. A match without a path gets the path prefix "/". A header or query parameter without a
+// match type is compared exactly.
 func httpMatch(m *gwv1.HTTPRouteMatch) ir.Match {
 	match := ir.Match{Path: httpPath(m.Path)}
 	if m.Method != nil {
@@ -313,8 +315,8 @@ type actionBuilder struct {
 	action ir.Action
 }
 
-// timeouts sets the timeouts and the retry of a.action from those of a rule. The schema has validated their values.
-// The parameter at is the field of the rule.
+// timeouts sets the timeouts and the retry of a.action from the timeouts and the retry of a rule. The schema has
+// validated their values. The parameter at is the path of the rule in the route, such as spec.rules[0].
 func (a *actionBuilder) timeouts(at string, rule *api.HTTPRouteRule) {
 	if t := rule.Timeouts; t != nil {
 		a.part(ir.PartTimeouts, at+".timeouts")

@@ -11,7 +11,8 @@ import (
 // Level has the filters, timeouts and retry of one delegating rule. All rules of child routes below the delegating
 // rule inherit these settings.
 type Level struct {
-	// Action has the settings, without backends. All Points of the rule, and those below, share it.
+	// Action has the settings, without backends. The pointer is shared: each Point of the delegating rule, and of
+	// each delegating rule below, has a Level with the same Action.
 	Action *ir.Action
 	// PreferParent is true if the values of this Level win over those of the rules below (EP-10943, the annotation
 	// inherited-policy-priority).

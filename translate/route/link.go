@@ -155,10 +155,10 @@ type Linked struct {
 type BindingRejection struct {
 	Reason        gwv1.RouteConditionReason
 	Message, Hint string
-	// Field is the child's field to fix. It is "" for the parentRef, or if the parent must be fixed.
+	// Field is the path of the child's field to fix. It is "" if the parentRef or the parent must be fixed instead.
 	Field string
-	// Unfit is true if no match of the child is below the parent's match. This is no mistake if another chain of
-	// parents leads to the child.
+	// Unfit is true if the parent rejects the child because no match of the child fits the parent's match (see
+	// Link.Inherit). This is no mistake if another chain of parents leads to the child.
 	Unfit bool
 	// Reported is true if the problems of the child (Flat.Problems) already contain the mistake.
 	Reported bool
@@ -257,9 +257,9 @@ func NotAllowed(parent manifest.Key) BindingRejection {
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. The message
-// names the rules with allowedRoutes to which the parentRef refers. If there are none, it names all rules of the
-// parent with allowedRoutes, if any.
+// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. If rules
+// that the parentRef names have allowedRoutes, the message lists these rules. Otherwise the message lists all rules
+// of the parent that have allowedRoutes, if any.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
@@ -307,7 +307,8 @@ func (p *Point) namedBy(refs []ParentRoute) bool {
 }
 
 // Sections returns the names (rules[].name) of the parent's rules that delegate to the candidate, sorted and
-// unique. A rule without a name counts as "". A Link counts only if its Point.Name is in the set live.
+// unique. The name of a rule without a name is "". The parameter live is a set of Point names. Sections ignores Links
+// to Points that are not in this set.
 func (l Linked) Sections(live map[string]bool) []string {
 	var out []string
 	for _, link := range l.Links {

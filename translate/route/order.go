@@ -17,24 +17,24 @@ import (
 //   - the Gateway API's precedence (HTTPRouteRule.matches): kind and length of the path, method, number of
 //     headers, number of query parameters
 //   - a rule for some hosts only (ir.Match.Hosts) comes before a rule for all hosts
-//   - a guard comes after a rule that is not a guard
+//   - a guard (ir.Rule.Guard) comes after a rule that is not a guard
 //   - age and name of the root, then age and name of the route of the rule
 //   - the chain of delegating rules, and the position in the route (docs/design/routes.md)
 //
-// If weights order only siblings (Setting.Siblings), the order is that of a tree. The rules below one match of
-// a delegating rule are a block. In the order, a block has the position of the match. Inside the block, the
-// same criteria apply, but the guard of the block is always last. So a weight never has an effect outside its
-// block.
+// If weights order only siblings (Setting.Siblings), the rules below one match of a delegating rule form a block,
+// and a block can contain smaller blocks. A block stays together: it has the position of the match. Inside the
+// block, the same criteria apply, but the guard of the block is always last. So a weight never has an effect
+// outside its block.
 func Compare(a, b *ir.Rule) int {
 	// While routes change, a match that begins to delegate may be compared with its earlier rule, which has no
 	// block.
 	return cmp.Or(compareSteps(parting(a, b)), cmp.Compare(len(a.Blocks), len(b.Blocks)))
 }
 
-// parting returns what Compare compares to order the rules a and b. The result x is a, or a block that contains a.
-// The result y is b, or a block that contains b (see ir.Rule.Blocks). parting goes through the blocks of both rules
-// from the outermost on, and returns the first two blocks that differ in the order. A rule that has no further block
-// is returned itself, in place of a block.
+// parting finds the level of blocks that decides the order of the rules a and b (see ir.Rule.Blocks). It compares
+// the outermost block of a with the outermost block of b, then the next inner blocks, and so on. It returns the first
+// two blocks x (of a) and y (of b) that compareSteps does not find equal. If one rule has no more blocks, parting
+// stops at this level: for this rule it returns the rule itself, in place of a block.
 func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 	for i := 0; ; i++ {
 		x, y = step(a, i), step(b, i)
@@ -78,8 +78,8 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule is the guard of a block: the rule for the requests of a delegating match that no
-// child matches. A guard is the last rule of its block.
+// endsBlock reports whether a rule is the guard of a block, and so the last rule of the block. The guard gets the
+// requests that match the delegating match, but no child route (see ir.Rule.Guard).
 func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the chains of delegating rules that lead from one root to the rules a and b, level by

@@ -38,9 +38,10 @@ func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []p
 	return out
 }
 
-// appendRoot appends the position of a match directly below the Gateway (the parameter own) to the list out. If the
-// path has the type PathPostfix, which only a child route can have, appendRoot appends nothing. It then reports the
-// path if the route is served on a port (b.port is not 0).
+// appendRoot appends the parameter own to the list out. The parameter own is the position of a root's match, which is
+// directly below the Gateway. If the match has a path of type PathPostfix, which only a child route can have,
+// appendRoot does not append the position. It then reports an error at the path, but only if the route is served on a
+// port (b.port is not 0).
 func (b *builder) appendRoot(out []place, own place) []place {
 	if own.matcher.Path.Kind != ir.PathPostfix {
 		return append(out, own)
@@ -52,10 +53,11 @@ func (b *builder) appendRoot(out []place, own place) []place {
 	return out
 }
 
-// appendLinked appends the positions of a match (the parameter own) to the list out: one for each link to a parent's
-// match with which it can be combined. For each position, appendLinked records the parent's match in b.flat.Live, and
-// warns of values that have no effect. If there are links, but the match can be combined with no parent's match, it
-// is added to b.flat.Missed.
+// appendLinked appends the positions of a child's match to the list out. The parameter own has the child's match,
+// before it is combined. b.links lead to the matches of the parents. The child's match has one position below each
+// parent's match with which it can be combined. appendLinked records these parents' matches in b.flat.Live, and warns
+// of values in the child's match that have no effect. If the child's match can be combined with no parent's match,
+// appendLinked adds the child's match to b.flat.Missed. For a root, which has no links, it returns out.
 func (b *builder) appendLinked(out []place, own place) []place {
 	var missed []string
 	placed := len(out)
@@ -214,8 +216,9 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf returns the block for ir.Rule.Blocks that stands for one delegating match. The parameter rule is the
-// guard of the match (Point.Rest). The block has the match, weight and position of that rule, which Compare reads.
+// blockOf returns the block of a delegating match. A block keeps together all rules below the match when rules are
+// sorted (see ir.Rule.Blocks). The parameter rule is the rule for requests that match, but that no child route serves
+// (Point.Rest). The block is a copy of this rule with only the fields that Compare reads, such as Match and Weight.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
 	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // these do not affect the order

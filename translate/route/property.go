@@ -11,9 +11,10 @@ import (
 )
 
 // Property is a criterion by which a parent route selects child routes: a name, a namespace, a label or a parentRef.
-// The field Form says which (see SelectorForm). Namespace and Value are those of a Selector. For a parentRef, they
-// are the namespace and name of the parent; with ByParentIn, a slash and the namespace of the children follow the
-// parent's name in Value.
+// The field Form says which (see SelectorForm). Namespace and Value depend on Form:
+//   - ByName, ByNamespace and ByLabel: they have the same meaning as in Selector.
+//   - ByParent: Namespace and Value are the namespace and the name of the parent.
+//   - ByParentIn: as ByParent, but Value is the parent's name, a slash, and the namespace of the children.
 type Property struct {
 	Form             SelectorForm
 	Namespace, Value string

@@ -52,9 +52,10 @@ func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting compares the ways from the root route to the rules a and b. A way is a chain of delegating rules, followed
-// by the rule itself. Parting returns the first steps that differ in route, rule or match: x of the way to a, and y
-// of the way to b. If the ways do not differ before one of them ends, x and y are the steps at its end.
+// Parting compares the way to the rule a with the way to the rule b. The steps of a way are the delegating matches
+// from the root route down (ir.Rule.Chain); the last step is the match of the rule itself. Parting returns the steps
+// at the first position where the ways differ in route, rule or match: x is the step of the way to a, and y is the
+// step of the way to b. If there is no such position, x and y are the steps at the last position of the shorter way.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

@@ -21,17 +21,18 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns the beginning of the text of Why. The parameters first and second are the results of parting
-// for the winner and for the loser: the rule itself, or a block that contains it. A block is the rules below one
-// delegating match (see Compare). The parameters firstIs and secondIs are true if first and second are blocks. The
-// text names the match and route of each block. If neither is a block, the text is "".
-func whyBlocks(firstIs, secondIs bool, first, second *ir.Rule) string {
+// whyBlocks returns the beginning of the text of Why. The parameter first is for the winner: the winner itself, or a
+// block that contains the winner. The parameter second is the same for the loser. The function parting finds both. A
+// block stands for all rules below one delegating match (see ir.Rule.Blocks). The parameters firstIsBlock and
+// secondIsBlock are true if first and second are blocks. The text names the match and the route of each block. If
+// neither is a block, the text is "".
+func whyBlocks(firstIsBlock, secondIsBlock bool, first, second *ir.Rule) string {
 	switch {
-	case firstIs && secondIs:
+	case firstIsBlock && secondIsBlock:
 		return fmt.Sprintf("it is in the block of %s, which comes after that of %s: ", whose(second), whose(first))
-	case firstIs:
+	case firstIsBlock:
 		return fmt.Sprintf("the winner is in the block of %s, which comes first: ", whose(first))
-	case secondIs:
+	case secondIsBlock:
 		return fmt.Sprintf("it is in the block of %s, which comes later: ", whose(second))
 	}
 	return ""
@@ -73,8 +74,9 @@ func whyPath(winner, loser ir.Path) string {
 	return fmt.Sprintf("a longer path wins (%s, not %s)", winner.Value, loser.Value)
 }
 
-// whyPlace returns, as text, why the winner comes first if the two rules have equal matches, roots and routes (see
-// comparePlaces).
+// whyPlace returns, as text, why the winner comes first if all earlier criteria are equal (see comparePlaces). The
+// two rules then have equal matches, are rules of the same route, and have the same Root (the route that is attached
+// to the Gateway).
 func whyPlace(winner, loser *ir.Rule) string {
 	if slices.Equal(winner.Chain, loser.Chain) {
 		return "the first one in the route wins"

@@ -87,7 +87,8 @@ func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 	return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, "none of the listeners can be served")
 }
 
-// programmed returns a condition of the given type (kind) that is False, with the reason and the message.
+// programmed returns the condition Programmed with status False, the reason and the message. The parameter kind is
+// the condition type: GatewayConditionProgrammed or ListenerConditionProgrammed.
 func programmed[T, R ~string](kind T, generation int64, reason R, message string) metav1.Condition {
 	return condition(kind, generation, reason, manifest.Verdict[R]{Reason: reason, Message: message})
 }
@@ -174,9 +175,9 @@ func listenerProgrammed(l *listen.Listener, generation int64) metav1.Condition {
 	return programmed(gwv1.ListenerConditionProgrammed, generation, bad.Reason, bad.Message)
 }
 
-// RouteAccepted returns the condition Accepted of a route for one parent. It is False if the verdict has a
-// reason, and True otherwise. If it is True, its message may say what the route does not get, for example rules
-// of the parent that do not lead to it.
+// RouteAccepted returns the condition Accepted of a route for one parent. The condition is False if the verdict has
+// a reason, and True otherwise. If the condition is True, its message may say which traffic the route does not
+// receive: for example, because some rules of a parent route cannot delegate to the route.
 func RouteAccepted(generation int64, verdict manifest.Verdict[gwv1.RouteConditionReason]) metav1.Condition {
 	c := condition(gwv1.RouteConditionAccepted, generation, gwv1.RouteReasonAccepted, verdict)
 	c.Message = verdict.Message

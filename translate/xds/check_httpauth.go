@@ -115,7 +115,8 @@ func (c *checker) nameLength(field, name string) {
 
 // sentName checks the name of a client's header that is to be copied into the request to an external service. It
 // rejects an invalid name, a header that controls Envoy, and a header that changes where the body of the request
-// ends. Some headers, such as content-length, are in that request anyway, with its own values: sentName accepts them.
+// ends. It accepts content-length, host, :authority, :method and :path. Envoy sets these in every such request,
+// whether a policy names them or not.
 func (c *checker) sentName(field, name string) {
 	if slices.Contains([]string{"content-length", "host", ":authority", ":method", ":path"}, name) {
 		return // always sent, with the request's own values

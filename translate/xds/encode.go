@@ -44,8 +44,9 @@ func (h Host) Len() (size int) {
 // parameter routes has the results of Route, in the order in which Envoy tries them. Without routes the domain
 // answers 404. After an edit, only the changed routes must be encoded again.
 //
-// The parameter extras, which may be nil, has settings for all routes that do not replace them. Of the policy fields,
-// only those for which HeldByHost is true have an effect.
+// The parameter extras, which may be nil, has settings that apply to all routes of the virtual host. If a route has
+// such a setting of its own, the route's setting replaces the virtual host's. A policy field in extras has an effect
+// only if HeldByHost is true for the field.
 func VirtualHost(domain string, extras *ir.Extras, routes [][]byte) Host {
 	return HostOf(appendRepeated(hostFrame(domain, extras), virtualHostRoutes, routes))
 }

@@ -29,10 +29,12 @@ func hostBodiesOf(table []byte) hostBodies {
 // from the new version. The result differs is true if the merged RouteConfiguration has other virtual hosts than the
 // old version.
 //
-// Every request must get the answer of one of the two versions. So Frozen may freeze further domains. If only one
-// version has a virtual host for a domain, the other version answers the requests for this domain with the virtual
-// host of a wildcard, such as *.example.com. If the result has no virtual host for such a domain, its wildcard must
-// be from the version without the domain: Frozen freezes both the domain and the wildcard, or neither.
+// Every request must get the answer of one of the two versions. So Frozen may freeze further domains. For example,
+// only one version has a virtual host for a.example.com. The other version then answers the requests for
+// a.example.com with the virtual host of the wildcard *.example.com. If the result does not have a.example.com, its
+// *.example.com must be from that other version. So there are two cases in which Frozen freezes a further domain:
+//   - Only the new version has a.example.com, and it is frozen. Frozen then freezes *.example.com, too.
+//   - Only the old version has a.example.com, and *.example.com is frozen. Frozen then freezes a.example.com, too.
 func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)

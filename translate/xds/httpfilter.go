@@ -97,8 +97,9 @@ func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	return chainWith(chain)
 }
 
-// innerFilter is an HTTP filter in the chain that a route or virtual host configures itself, inside an entry of
-// the listener's chain (see httpFilter.service).
+// innerFilter is an HTTP filter that is not in the listener's filter chain itself. The listener's chain has an empty
+// filter chain as one of its filters. A route or virtual host puts the innerFilters into this empty chain (see
+// httpFilter.service).
 type innerFilter struct {
 	name   string
 	config message
@@ -110,8 +111,8 @@ type message interface {
 	ValidateAll() error
 }
 
-// forUpgrades returns a copy of the filter for the WebSocket chain. The copy has its own name, and its function
-// service is upgradeService.
+// forUpgrades returns the copy of the filter that replaces it in the filter chain for WebSockets (see
+// upgradeFilterChain). The copy has another name. Its field service is set to the function in f.upgradeService.
 func (f *httpFilter) forUpgrades() httpFilter {
 	filter := *f
 	filter.name, filter.service = f.name+"/upgrade", f.upgradeService

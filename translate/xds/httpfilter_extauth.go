@@ -144,9 +144,9 @@ func authBody(from *ir.RequestBody) *authzv3.BufferSettings {
 	return &authzv3.BufferSettings{MaxRequestBytes: from.Max, AllowPartialMessage: from.Partial, PackAsBytes: from.Bytes}
 }
 
-// authContext returns the configuration with the context (key-value pairs) that a route passes to a gRPC
-// authorization service. It returns nil without a context, and for a service by HTTP. Envoy reads only this setting
-// of the filter from the route.
+// authContext returns the part of the authorization filter's configuration that Envoy reads from the route: the
+// contextExtensions (key-value pairs) that Envoy sends to a gRPC authorization service. All other settings are in the
+// filter chain. authContext returns nil if there are no contextExtensions, or if Envoy calls the service by HTTP.
 func authContext(extras *ir.Extras) message {
 	auth := extras.ExtAuth
 	if auth == nil || len(auth.Context) == 0 || auth.Extension.Auth.HTTP != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// headerModifiersFilter returns the HTTP filter for the policy field headerModifiers. Its values are plain
-// text. The header changes of the route itself are made by Envoy's router: after this filter for requests,
-// before this filter for responses.
+// headerModifiersFilter returns the HTTP filter for the policy field headerModifiers. The filter writes the header
+// values of this field as they are: they contain no template expressions. The header changes of the route itself are
+// made by Envoy's router: after this filter for requests, before this filter for responses.
 func headerModifiersFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.header_mutation/headerModifiers", joined: true, chain: emptyMutation, route: modifiersOf}
 }

@@ -39,8 +39,8 @@ func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor)
 // feature is something that gatefold sends, but that some supported releases of Envoy do not support. An Envoy
 // without the feature's filter gets listeners without this filter (see ListenerFor). Routes that use the feature
 // answer 500 in an Envoy without it (see Lacks). If the feature is optional, such an Envoy gets the routes without
-// the feature instead (see TableFor). gatefold cannot know beforehand what an Envoy rejects for other reasons: a
-// search finds it (see Probe).
+// the feature instead (see TableFor). An Envoy may also reject routes for reasons that gatefold cannot know
+// beforehand. gatefold finds such routes by a search (see Probe).
 type feature struct {
 	field ir.Field
 	// what has the feature's name for messages.
@@ -51,8 +51,8 @@ type feature struct {
 	// chain is the first release of Envoy that supports the filter. The listeners of older releases do not have
 	// the filter in their HTTP filter chain. Zero means that all releases support it.
 	chain Release
-	// routes is the first release in which routes can use the feature. In older releases, a Part that uses the
-	// feature answers 500, unless the field optional is true.
+	// routes is the first release in which routes can use the feature. In older releases, a route or virtual host
+	// that uses the feature answers 500, unless the field optional is true.
 	routes Release
 	// optional is true if older releases get the route without the feature's configuration, instead of a route
 	// that answers 500. Such a route must be safe without the feature.

@@ -21,10 +21,10 @@ const (
 	filterConfig protowire.Number = 2
 )
 
-// Requirement is a condition that a route can put on requests: the request must have a token of one of the providers
-// of a GatewayExtension. The field Requirement of its Part is the "namespace/name" of the GatewayExtension. The
-// field Body has a part of an encoded JwtAuthentication message: these providers and the condition. The bodies of
-// all Requirements, one after another, are the whole message.
+// Requirement is a Piece that contains the JWT settings of one GatewayExtension: its token providers, and a condition
+// that a route can put on requests, for example that they have a token of one of these providers. The string field
+// Piece.Requirement is the "namespace/name" of the GatewayExtension. Piece.Body has the providers and the condition
+// as encoded fields of a JwtAuthentication message. All Bodies, one after another, are the whole message.
 type Requirement = Piece
 
 // RequirementFilter returns the resource JWTFilter with all requirements, which must have different names. If

@@ -66,11 +66,13 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	}
 }
 
-// pushHosts moves the new Host of a rule to the rule's backends, if at least one backend has a new Host of its own.
-// Otherwise Envoy would use the rule's Host for every backend. A backend without a new Host gets the rule's Host.
-// If the rule has no new Host, and autoHostRewrite is on, the backend gets its DNS name (ir.Backend.DNSName).
-// pushHosts returns the action unchanged if no backend has a new Host. It also does so if the rule has no new Host
-// and autoHostRewrite is off.
+// pushHosts moves the new Host of a rule, or autoHostRewrite, to the rule's backends. This is needed if a backend has
+// a new Host of its own, because Envoy would use the setting of the rule for this backend, too. Each backend without
+// a new Host of its own gets the rule's Host. If the rule has no new Host, the backend gets its own DNS name instead
+// (ir.Backend.DNSName).
+//
+// pushHosts returns the action unchanged if no backend has a new Host of its own. It also returns the action
+// unchanged if the rule has no new Host and autoHostRewrite is off.
 func pushHosts(action ir.Action) ir.Action {
 	byRule := action.Rewrite != nil && action.Rewrite.Hostname != ""
 	auto := action.Extras != nil && action.Extras.AutoHost

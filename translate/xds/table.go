@@ -55,7 +55,8 @@ func (p Piece) Sum() [sha256.Size]byte { return sha256.Sum256(p.Body) }
 // has changed since then, the Fault no longer applies.
 type Fault struct {
 	Sum [sha256.Size]byte
-	// Match is true if the Envoy rejects the part even when it answers 500.
+	// Match is true if replacing the part does not help: the Envoy also rejects the replacement, which has the same
+	// match or domains and answers 500.
 	Match bool
 }
 

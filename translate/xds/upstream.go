@@ -137,10 +137,13 @@ func httpCheck(c *ir.Cluster, from *ir.HTTPCheck) *corev3.HealthCheck_HttpHealth
 	return to
 }
 
-// checkHost returns the Host header of a health check. The parameter written is the host that the policy sets; it
-// is used if it is not "". Otherwise checkHost returns the DNS name of the first endpoint that has one, or else
-// name.namespace of the backend, or "" if the cluster has no objects. Envoy's default is the cluster's name, whose
-// slashes are not allowed in a Host.
+// checkHost returns the Host header of a health check. The first of these values that exists is the result:
+//   - the host that the policy sets (the parameter written; "" if the policy sets none)
+//   - the DNS name of the first endpoint that has one
+//   - NAME.NAMESPACE of the Service or Backend that the cluster is made from (the first of c.Objects)
+//
+// If none exists, the result is "". Envoy's own default is the cluster's name, but the slashes in that name are not
+// allowed in a Host header.
 func checkHost(c *ir.Cluster, written string) string {
 	if written != "" {
 		return written

@@ -32,9 +32,12 @@ func Answers500() *routev3.Route_DirectResponse {
 }
 
 // Table makes the RouteConfiguration "r". Each line of the text is a virtual host with its routes, for example
-// "h: r1 r2=bad r3=~x". A route without "=" matches the path "/". For "r2=bad", the path is "/bad", so that a test
-// can make the match bad. For "r3=~x", the route has the stat prefix x, and its path is "/r3". A host "h=2" has the
-// name h and the domain "h=2".
+// "h: r1 r2=bad r3=~x". The three routes of this host h are named r1, r2 and r3:
+//   - r1 matches the path "/", because it has no "=".
+//   - r2 matches the path "/bad". The simulated Envoys of the tests reject a route with "bad" in its path.
+//   - r3 matches the path "/r3", and has the stat prefix x.
+//
+// A host "h=2" has the name h and the domain "h=2".
 func Table(text string) *xds.Resource {
 	var hosts []xds.Host
 	for line := range strings.SplitSeq(text, "\n") {

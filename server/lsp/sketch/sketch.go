@@ -217,8 +217,8 @@ func (p *parser) properties() {
 	}
 }
 
-// skipDeeper skips the lines that continue a scalar. Such a line is indented by one column or more, and begins at
-// the column least or to the right of it. It begins neither with a dash nor with a key.
+// skipDeeper skips the lines that continue a scalar. The indentation of such a line is at least the number of columns
+// in the parameter least, and at least 1. The line begins neither with the dash of a sequence item nor with a key.
 func (p *parser) skipDeeper(least int) {
 	for p.next() && p.column() >= max(least, 1) && !p.dash() {
 		if _, found := p.keyEnd(); found {
@@ -250,8 +250,8 @@ func (p *parser) sequence(depth int) *Node {
 	return n
 }
 
-// mapping reads a block mapping. The parameter first is the mapping's first key if the key has no colon and was
-// already read. Otherwise first is nil.
+// mapping reads a block mapping. If its first key lacks the colon (a user is still typing it), the caller has already
+// read this key as a scalar, and passes it in the parameter first. Otherwise first is nil.
 func (p *parser) mapping(first *Node, depth int) *Node {
 	n, column := &Node{Kind: Mapping, Start: p.at}, p.column()
 	if first != nil {
@@ -302,8 +302,8 @@ func (p *parser) value(column, depth int) *Node {
 	return text
 }
 
-// blockScalar reads a block scalar (| or >). Its lines begin at the column least or to the right of it, and are
-// indented by at least one space. Empty lines belong to the scalar, too.
+// blockScalar reads a block scalar (| or >). The indentation of each of its lines is at least the number of spaces in
+// the parameter least, and at least 1. Empty lines belong to the scalar, too.
 func (p *parser) blockScalar(least int) *Node {
 	n := &Node{Kind: Scalar, Start: p.at}
 	n.End = p.lineEnd()

@@ -142,8 +142,9 @@ func (r *reader) host() *ir.HostView {
 	return &hosts[len(hosts)-1]
 }
 
-// endHost is called when no more rules of the last host can follow. It stores the rules in r.rules as the rules of
-// that host. endHost does nothing if the last port has no host, or if the host already has rules.
+// endHost is called when no more rules of the last host can follow. It moves the rules that were read (the list
+// r.rules) to the field Rules of that host. endHost does nothing if the last port has no host, or if the host already
+// has rules.
 func (r *reader) endHost() {
 	if h := r.host(); h != nil && h.Rules == nil {
 		rules := r.rules

@@ -32,7 +32,8 @@ const ContentType = "application/jsonl"
 type Head struct {
 	// Format identifies the version that wrote the snapshot (see the function format).
 	Format string
-	// Key is the key for the sums of secrets. It is random, and must be the same for both sides of a comparison.
+	// Key is the key of the HMACs that replace the secrets in the snapshot (see seal). It is random. Two snapshots
+	// can be compared only if their keys are equal.
 	Key []byte
 	// Revision is the number of the revision that is served, as in /api/v1/revisions.
 	Revision uint64
@@ -60,7 +61,8 @@ type record struct {
 	Problem     *manifest.Problem `json:",omitempty"`
 	Object      *object           `json:",omitempty"`
 	Resource    *plan.Resource    `json:",omitempty"`
-	// End is the number of records before it.
+	// End is set only in the last line. It is the number of lines before that line, so that Read can find out that
+	// the snapshot is not complete.
 	End int `json:",omitempty"`
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
-// Write writes a snapshot to w: first head, then the records of side. Secrets are replaced by sums with the key
-// head.Key. Only one rule at a time is in memory as JSON. It returns an error if w fails or a record cannot be
-// encoded.
+// Write writes a snapshot to w: first the parameter head, then the configuration in the parameter side, as records.
+// The snapshot has no secrets. In place of each secret, it has an HMAC with the key head.Key (see seal). Only one
+// rule at a time is in memory as JSON. Write returns an error if w fails or a record cannot be encoded.
 func Write(w io.Writer, head Head, side plan.Side) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -72,7 +72,8 @@ func (w *writer) port(view *ir.PortView) {
 	}
 }
 
-// object returns the key and the sum of an object. For a Secret it returns only the key.
+// object returns the record of an object: its key, and the HMAC of its hash (see seal). The record of a Secret has
+// only the key.
 func (w *writer) object(o *manifest.Object) *object {
 	if o.Key.Group == "" && o.Key.Kind == "Secret" {
 		return &object{Key: o.Key}
@@ -80,8 +81,8 @@ func (w *writer) object(o *manifest.Object) *object {
 	return &object{o.Key, w.sum(string(o.Hash[:]))}
 }
 
-// resource returns a copy of r without content. Its version, and the hashes of a listener's parts, are replaced
-// by sums with the key of the snapshot. Without the key, a hash could reveal a secret in the content.
+// resource returns a copy of r without content. HMACs (see seal) replace the version of r and, if r is a listener,
+// the hashes of its filter chains and of the rest. A hash without a key could reveal a secret in the content.
 func (w *writer) resource(r *plan.Resource) *plan.Resource {
 	out := &plan.Resource{Gateway: r.Gateway, Type: r.Type, Name: r.Name, Version: w.text(r.Version)}
 	if sums := r.Sums(); sums != nil {
