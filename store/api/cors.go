@@ -35,7 +35,7 @@ type CORS struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=5
 	MaxAge int32 `json:"maxAge,omitempty"`
-	// Disable takes back the cors of a policy of a level above.
+	// Disable turns off the cors that a policy of a higher level sets, for example a policy of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 
