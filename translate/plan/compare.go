@@ -231,7 +231,8 @@ func (p *portPair) portPlaces() []Place {
 		}
 	}
 	if len(p.places) == 0 {
-		p.places = currentFirst(all[:min(len(all), maxListed)])
+		all = currentFirst(all)
+		p.places = all[:min(len(all), maxListed)]
 	}
 	p.places = p.places[:min(len(p.places), maxPlaces/10)]
 	return p.places

@@ -207,10 +207,11 @@ func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cro
 		}
 		hosts := p.hostsOf(side, chains[side])
 		if exact && len(hosts) > 1 {
-			if *cross -= len(hosts); *cross < 0 {
+			if len(hosts) > *cross {
 				whole = false
 				continue
 			}
+			*cross -= len(hosts)
 		}
 		for i := range hosts {
 			all[hosts[i].Domain] = true
@@ -223,9 +224,10 @@ func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cro
 	}
 	changed := p.changedNames()
 	if exact {
-		if *cross -= len(changed); *cross < 0 {
-			return all, whole && len(changed) == 0
+		if len(changed) > *cross {
+			return all, false
 		}
+		*cross -= len(changed)
 	}
 	for _, name := range changed {
 		all[name] = true
