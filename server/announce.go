@@ -36,9 +36,10 @@ type announcements struct {
 // the queue is full, a listener is logged at once, without file and line.
 const maxUnboundQueue = 256
 
-// newAnnouncements returns announcements that have logged nothing yet. The parameter shown is the board, which
-// knows the field with the port of a listener. The parameter folder knows the file and line of that field; if
-// folder is nil, log lines have no file and line.
+// newAnnouncements returns announcements that have logged nothing yet. For a listener whose address cannot be bound,
+// the log line names the YAML field that sets the listener's port. The parameter shown, a board, finds this field
+// (Board.PortOf). The parameter folder finds the field's file and line. If folder is nil, log lines have no file and
+// line.
 func newAnnouncements(log zerolog.Logger, shown *board.Board, folder admin.Folder) *announcements {
 	return &announcements{
 		log: log, board: shown, folder: folder,
@@ -136,9 +137,9 @@ func (a *announcements) enqueue(u unboundListener) {
 	}
 }
 
-// tellBinds logs each listener in a.queue: a listener whose address cannot be bound. It returns when ctx is done. A
-// log line has the file, line and column of the listener's port, if these are known. tellBinds runs in its own
-// goroutine, because finding a line can take as long as loading the folder.
+// tellBinds logs the listeners whose addresses cannot be bound. It takes these listeners from a.queue, and returns
+// when ctx is done. A log line has the file, line and column of the listener's port, if these are known. tellBinds
+// runs in its own goroutine, because finding a line can take as long as loading the folder.
 func (a *announcements) tellBinds(ctx context.Context) {
 	for {
 		select {

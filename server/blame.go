@@ -35,11 +35,14 @@ func (b *blame) what() string {
 	return fmt.Sprintf("%s %q", xds.ShortType(b.typ), b.name)
 }
 
-// blamesOf returns what the canary st rejects of the revision that is not promoted yet. It leaves out parts (such
-// as routes) that the promoted revision already has unchanged, and parts that the Envoy is only too old for. The
-// comparison needs the hashes of the promoted parts. If some are not computed yet, the result has the rejected
-// part all the same, and unread has the work that computes the hashes: the caller does that work and calls
-// blamesOf again.
+// blamesOf returns what the canary st rejects of the revision that is not promoted yet: resources, and parts of
+// resources, such as routes. It leaves out two kinds of parts:
+//   - A part that did not change since the promoted revision. To find these parts, blamesOf compares hashes.
+//   - A part that the canary rejects only because its Envoy is too old.
+//
+// If the hashes of a promoted resource are not computed yet, all rejected parts of this resource are in blames. The
+// result unread then has functions that compute the missing hashes. The caller calls them, and then calls blamesOf
+// again.
 func (s *staging) blamesOf(c *scope, st *stream) (blames []*blame, unread []reading) {
 	node := cmp.Or(st.node, st.peer)
 	for r := range st.Rejections() {

@@ -2,9 +2,9 @@ package server
 
 import "cmp"
 
-// watch is called for a fleet whose canaries accepted a revision and serve it before it is promoted
-// (c.stage.soaking). It returns a function, which the caller calls without holding the lock. That function finds
-// the clusters whose requests must be counted, and stores these clusters in c.stage.soaking.
+// watch prepares the check for failed requests (Staging.MaxErrors) of the soaking revision: canaries accepted it and
+// serve it, but it is not promoted yet. watch returns a function that finds the clusters whose requests must be
+// counted, and stores them in c.stage.soaking.watched. The caller calls this function without holding the lock.
 func (s *staging) watch(c *scope) reading {
 	soaking, changes := c.stage.soaking, c.stage.changes()
 	return func() {
@@ -14,8 +14,8 @@ func (s *staging) watch(c *scope) reading {
 }
 
 // fail freezes the revision that the canaries of the fleet c serve, because too many requests to a cluster failed.
-// The parameter f describes the failure. A frozen revision is not promoted: its changes are pending again, and the
-// canaries must accept them again.
+// The parameter f describes the failure. A frozen revision is not promoted. Its changes become pending again, as if
+// no canary had accepted them. The revision stays frozen as long as the change that failed is in it (see stillFails).
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
@@ -36,10 +36,10 @@ func (s *staging) frozenForErrors(c *scope) stageVerdict {
 	return v
 }
 
-// stillFails reports whether the pending revision still contains the change that made too many requests fail
-// before (c.stage.failed). It returns false if no change failed, or if the failed route, the cluster or its
-// endpoints have changed since. If unread is not empty, the result is not certain: the caller does the work in
-// unread and calls stillFails again.
+// stillFails reports whether the pending revision still contains the change that made too many requests fail before
+// (c.stage.failed). It returns false if no change has failed. It also returns false if one of these has changed
+// since: the route whose requests failed, the cluster that they went to, or the endpoints of this cluster. If unread
+// is not empty, the result is not certain: the caller does the work in unread and calls stillFails again.
 func (s *staging) stillFails(c *scope) (still bool, unread []reading) {
 	f := c.stage.failed
 	switch {

@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// stageScope is called before a canary joins the scope. It sets c.stage, the state of a fleet with canaries. If
-// c.stage is already set, stageScope does nothing.
+// stageScope sets c.stage, the state of a fleet with canaries. A fleet is the Envoys of one scope. The Envoys that
+// are connected keep their target, and the canaries get a copy of this target (c.Target). The caller calls stageScope
+// before a canary joins the scope. If c.stage is already set, stageScope does nothing.
 func (c *scope) stageScope() {
 	if c.stage == nil {
 		c.stage = newStage(c.Target) // the Envoys that are connected keep this target

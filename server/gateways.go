@@ -29,16 +29,18 @@ func (g *gateways) heldBy(st *stream) uint64 {
 	return g.revision
 }
 
-// keepRevision stores the result of heldBy for each stream of a scope (a Gateway, or all Gateways). It is called
-// before the changes of a new revision are marked for sending.
+// keepRevision stores, for each stream of a scope (a Gateway, or all Gateways), the revision that the stream's Envoy
+// has (see heldBy). It is called before the changes of a new revision are marked for sending. After the marking,
+// streams are not idle, and heldBy can only return the stored revision.
 func (g *gateways) keepRevision(c *scope) {
 	for st := range c.streams {
 		st.revision = g.heldBy(st)
 	}
 }
 
-// newGateways returns gateways that have only the union, the scope of the Envoys that serve all Gateways. The
-// parameter fleets has the fleets that had canaries before gatefold restarted.
+// newGateways returns a value of the type gateways that has a single scope, the field union. This is the scope of the
+// Envoys that serve all Gateways. The scopes of single Gateways are added later (see scopeOf). The parameter fleets
+// has the fleets that had canaries before gatefold restarted.
 func newGateways(fleets []Fleet) *gateways {
 	g := &gateways{scopes: map[string]*scope{}, restored: map[string]Fleet{}}
 	for _, fleet := range fleets {

@@ -7,10 +7,11 @@ import (
 )
 
 // update is called after the state of a stream may have changed. It stores the new state in st.state, and updates
-// the counts of what the Envoy rejects (scope.tally). If the stream has just become idle (nothing to send, no answer
-// awaited), or the number of rejections changed, update adds st.scope to v.touched. This scope is the group of Envoys
-// that the stream belongs to: those of one Gateway, or those that serve all Gateways. Finally, update judges the
-// Gateways in v.touched (judgeTouched).
+// the counts of what the Envoy rejects (scope.tally).
+//
+// A scope is a group of Envoys: those of one Gateway, or those that serve all Gateways. If the stream has just
+// become idle (nothing to send, no answer awaited), or the number of rejections changed, update adds the stream's
+// scope to v.touched. Finally, update calls judgeTouched, which judges the Gateways of the scopes in v.touched.
 func (v *verdicts) update(st *stream) {
 	was, now := st.state, st.State()
 	st.setIdle(now.Idle)
@@ -26,14 +27,16 @@ func (v *verdicts) update(st *stream) {
 	v.judgeTouched()
 }
 
-// judgeTouched decides again whether the Gateways in v.touched are programmed, because the counts of rejections and
-// answers (scope.tally) changed. Then it empties v.touched.
+// judgeTouched decides again whether Gateways are programmed, because counts of rejections and answers (scope.tally)
+// changed. The set v.touched has the scopes (groups of Envoys) whose counts changed. judgeTouched judges the Gateway
+// of each scope in v.touched, and then empties v.touched.
 //
-// v.touched may also have v.union, the scope of the Envoys that serve all Gateways. No Gateway becomes programmed
-// while one of these Envoys is busy, which means that it has not answered yet. So there are two cases:
-//   - If one of these Envoys is still busy, judgeTouched marks the messages of all Gateways that are not programmed
-//     (v.open) as outdated.
-//   - Otherwise it judges the Gateways that may have waited for these Envoys: all in v.open and v.suspended.
+// v.touched may also have v.union, the scope of the Envoys that serve all Gateways. While one of these Envoys has
+// not answered yet, no Gateway becomes programmed. So if v.touched has v.union, there are two cases:
+//   - One of these Envoys has not answered yet. Then only the messages of verdicts can change. judgeTouched marks
+//     the messages of all Gateways that are not programmed (v.open) as outdated.
+//   - All of these Envoys have answered. Then judgeTouched judges the Gateways that may have waited for the answers:
+//     those in v.open, and those that stayed programmed meanwhile (v.suspended).
 func (v *verdicts) judgeTouched() {
 	_, all := v.touched[v.union]
 	delete(v.touched, v.union)
@@ -57,9 +60,11 @@ func (v *verdicts) judgeTouched() {
 
 // judge decides whether the Gateway of c is programmed. If this is the first verdict, or if the status, the reason
 // or the listeners that cannot be bound changed, judge stores the new verdict, and logs what is new in it. If none
-// of these changed and the Gateway is not programmed, it marks the message as outdated. The parameter listeners is
-// true if the Gateway's listeners have just changed. If listeners is false, a programmed Gateway stays programmed
-// while Envoys have not answered an edit, because the condition Programmed is about listeners.
+// of these changed and the Gateway is not programmed, judge marks the message of the stored verdict as outdated.
+//
+// The parameter listeners is true if the Gateway's listeners have just changed. If it is false, a programmed Gateway
+// stays programmed while Envoys have not answered: the condition Programmed is about listeners, and the pending edit
+// does not change them.
 func (v *verdicts) judge(c *scope, listeners bool) {
 	before, judged := v.given[c.name]
 	now := v.standing(c)

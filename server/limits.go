@@ -35,8 +35,9 @@ const (
 // one or two.
 const maxEarly = 1000
 
-// clients counts the streams of each client, and the unknown names of all clients together, for the limits. It is
-// guarded by lock.
+// clients has the counts for the limits: the streams of each client, and the unknown resource names of all streams
+// together. A name is unknown if the Gateway has no resource with this name (see maxStrangers). clients is guarded
+// by lock.
 type clients struct {
 	streams   map[string]int // the number of streams, by client
 	strangers int            // the sum of usage.strangers over all streams
@@ -93,9 +94,9 @@ func (c *clients) admitStream(client string) error {
 	return nil
 }
 
-// release is called when a stream of a client ends. It no longer counts the stream for the client. It subtracts the
-// number of the stream's unknown resource names (ended.strangers) from c.strangers, the sum over all streams. The
-// caller has locked the server's lock.
+// release is called when a stream of a client ends. It lowers the client's number of streams by one. It subtracts
+// the number of the stream's unknown resource names (ended.strangers) from c.strangers, the sum over all streams.
+// The caller has locked the server's lock.
 func (c *clients) release(client string, ended usage) {
 	c.strangers -= ended.strangers
 	if c.streams[client]--; c.streams[client] <= 0 {

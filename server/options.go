@@ -113,8 +113,9 @@ type Fleet struct {
 	Unpromoted bool `json:"unpromoted,omitempty"`
 	// Failed is the reason if too many failed requests froze the revision; zero otherwise.
 	Failed Failure `json:"failed,omitzero"`
-	// Uncounted is true if Staging.MaxErrors is set and an edit is not promoted yet, so that requests must still be
-	// counted after the restart. A restart alone counts as no edit.
+	// Uncounted is true if Staging.MaxErrors is set and an edit was not promoted yet when this state was saved. After
+	// the restart, gatefold then counts requests before it promotes the current revision. A restart without such an
+	// edit does not set Uncounted.
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 

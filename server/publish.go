@@ -66,7 +66,8 @@ func (s *Server) Publish(result translate.Result) {
 }
 
 // Edited stores an edit of the folder for the admin pages. If published is true, the edit led to a new revision,
-// and Edited gives the edit the next revision number. It is called after Publish. Calls must not overlap.
+// which Publish has already published. Edited then adds 1 to the server's revision number, and gives the edit this
+// number. Calls must not overlap.
 func (s *Server) Edited(edit admin.Edit, published bool) {
 	s.locked(func() {
 		if published {

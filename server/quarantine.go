@@ -23,9 +23,9 @@ import (
 // maxQuarantine bounds the number of parts in quarantine.parts.
 const maxQuarantine = 10_000
 
-// quarantine has the parts (xds.Part: routes, hosts, JWT requirements) of route tables and filters that any Envoy
-// rejected or is too old for, and what is known of each part. A part is in quarantine if its suspicion.told is
-// true (see quarantines). quarantine is guarded by lock.
+// quarantine has the suspect parts of route tables and filters, and what is known of each part. A part (xds.Part)
+// is a route, a host or a JWT requirement. It is suspect if at least one Envoy rejected it, or is too old for it. A
+// part is in quarantine if its suspicion.told is true (see quarantines). quarantine is guarded by lock.
 type quarantine struct {
 	*lock
 	verdicts *verdicts
@@ -39,9 +39,9 @@ type quarantine struct {
 	gaveUp  bool          // since the last review, a part in quarantine was dropped (see room)
 }
 
-// suspicion is what is known of one form of a part (xds.Part) that an Envoy rejected or is too old for. Its key
-// in quarantine.parts has the hash of the form. After the last Envoy that rejected the part disconnected, the
-// suspicion stays in memory as a hint (see hints).
+// suspicion is what is known of a part (xds.Part) with one content that an Envoy rejected or is too old for. Its
+// key in quarantine.parts has the hash of this content. After the last Envoy that rejected the part disconnected,
+// the suspicion stays in memory as a hint (see hints).
 type suspicion struct {
 	at map[placed]struct{} // the route tables and filters that contain the part
 	// rejectedBy has the streams whose Envoys rejected the part or are too old for it. The key is the stream's
@@ -55,7 +55,8 @@ type suspicion struct {
 	// othersServe is true if every Envoy in rejectedBy is only too old for the part (see the method known), and a
 	// connected Envoy that is new enough requests a route table with the part.
 	othersServe bool
-	// tooOld is the last result of versions; "" after rejectedBy changed.
+	// tooOld caches the result of the method versions: a text about the Envoys that are too old for the part. It is
+	// "" if versions must compute the text again, because rejectedBy changed.
 	tooOld string
 }
 
@@ -83,8 +84,8 @@ func (q *quarantine) poke() {
 }
 
 // heed is called after the Envoy of st answered the response r. It records which parts of route tables and filters
-// the Envoy rejects now. With its answer to route tables or filters, the Envoy may also have accepted a part that
-// other Envoys rejected. So after such an answer heed makes the method run decide again which parts are in
+// the Envoy rejects now. An answer to route tables or filters may also mean that the Envoy accepted a part that
+// other Envoys rejected. So after such an answer, heed wakes the method run, which decides again which parts are in
 // quarantine. An answer to a test table (r.Probe) has no such effect.
 func (q *quarantine) heed(st *stream, r *delta.Response) {
 	q.take(st)
@@ -120,9 +121,9 @@ func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
 	st.Quarantine(part, of.told)
 }
 
-// keyOf returns the key of a rejected part in quarantine.parts. It is the same for all Envoys that reject the same
-// form of the part. A route in this form has the same key in every route table, and a JWT requirement in this form
-// has the same key at every Gateway.
+// keyOf returns the key of a rejected part in quarantine.parts. The key has the hash of the part's content. So the
+// key is the same for all Envoys that reject the part with this content. A route with the same content has the same
+// key in every route table, and a JWT requirement with the same content has the same key at every Gateway.
 func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 	sum := part.Sum
 	if part.Lack != nil {
@@ -148,9 +149,12 @@ func (q *quarantine) ownMatter(words string) bool {
 }
 
 // room reports whether one more part can be added to q.parts. If q.parts already has maxQuarantine parts, room
-// first drops one: a part that is not in quarantine, and that no connected Envoy rejects or is too old for. The
-// parameter rejected is true if an Envoy rejected the new part. Then room may instead drop a part that Envoys are
-// only too old for. It returns false if no part can be dropped.
+// first drops one of these parts:
+//   - a part that is not in quarantine, and that no connected Envoy rejects or is too old for
+//   - only if the parameter rejected is true: a part that Envoys are too old for, and that none of them rejected
+//     (see known)
+//
+// The parameter rejected is true if an Envoy rejected the new part. room returns false if no part can be dropped.
 func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
@@ -209,9 +213,10 @@ func (q *quarantine) hints(table string) map[xds.Part]xds.Fault {
 	return out
 }
 
-// byMatch reports whether every Envoy in rejectedBy rejected the part even in a form that answers 500
-// (xds.Fault.Match), so that these Envoys get the table without the part. It returns false if rejectedBy is
-// empty.
+// byMatch reports whether the match of a route, or the domains of a host, are at fault: every Envoy in rejectedBy
+// also rejected a replacement of the part that has the same match or domains and answers 500 (xds.Fault.Match). As
+// the replacement does not help, these Envoys get the table without the part. byMatch returns false if rejectedBy
+// is empty.
 func (of *suspicion) byMatch() bool {
 	for part := range of.rejectedBy {
 		if !part.Match {
@@ -222,7 +227,8 @@ func (of *suspicion) byMatch() bool {
 }
 
 // known reports whether every Envoy in rejectedBy is too old for the part. Then the missing feature is the whole
-// reason: none of these Envoys was sent the part and rejected it. The result is false if rejectedBy is empty.
+// reason: these Envoys were never sent the part, so none of them rejected it. The result is false if rejectedBy is
+// empty.
 func (of *suspicion) known() bool {
 	for part := range of.rejectedBy {
 		if part.Lack == nil {

@@ -34,9 +34,9 @@ func (st *stream) keep(request *delta.Request) error {
 	return nil
 }
 
-// subscribe applies the subscriptions of a request to the stream. It does so in steps, and unlocks s.mu between
-// two steps, so that other streams can proceed. It also updates how many route tables the stream does not request.
-// It returns an error if the client exceeds a limit.
+// subscribe applies the subscriptions of a request to the stream. It does so in steps, and unlocks s.mu between two
+// steps, so that other streams can proceed. It also updates the stored number of route tables that the Gateway has
+// and the stream does not request (see verdicts.lack). It returns an error if the client exceeds a limit.
 func (s session) subscribe(request *delta.Request) error {
 	st := s.stream
 	had := st.AsksForAll(xds.RouteType)

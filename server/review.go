@@ -12,9 +12,9 @@ import (
 // reviewEvery is the least time between two reviews, which decide which parts of route tables are in quarantine.
 const reviewEvery = 20 * time.Millisecond
 
-// run decides which parts of route tables and filters are in quarantine, until ctx ends: after each change, and
-// when the wait for answers of Envoys is over. To decide, run calls review. If review returns a translate.Quarantine
-// that is not nil, run passes it to q.tell. If q.tell is nil, run returns at once.
+// run calls review after each change, and when the wait for answers of Envoys is over. review decides which parts of
+// route tables and filters are in quarantine. If review returns a translate.Quarantine that is not nil, run passes it
+// to q.tell. run returns when ctx ends. If q.tell is nil, run returns at once.
 func (q *quarantine) run(ctx context.Context) {
 	if q.tell == nil {
 		return
@@ -135,10 +135,14 @@ func (q *quarantine) quarantines(of *suspicion, asking map[string][]*stream, now
 	return false, wait
 }
 
-// staged reports whether a rejected part was sent only to canaries. It returns true if each Envoy in rejectedBy is a
-// canary, is new enough for the part, and belongs to a fleet whose other Envoys do not get the newest form of the
-// table yet (scope.holdsBack). Such a part is not put in quarantine. Instead, the revision is frozen, which means
-// that the revision does not go to the other Envoys.
+// staged reports whether a rejected part was sent only to canaries. It returns true if all of this is true for each
+// Envoy in of.rejectedBy:
+//   - The Envoy is a canary.
+//   - The Envoy rejected the part itself, and is not just too old for the part.
+//   - The newest form of the route table or filter with the part is not promoted yet, so that the other Envoys of the
+//     fleet do not get it (scope.holdsBack).
+//
+// Such a part is not put in quarantine. Instead, the revision is frozen: it does not go to the other Envoys.
 func (of *suspicion) staged() bool {
 	for part, st := range of.rejectedBy {
 		if part.Lack != nil || !st.canary || !st.scope.holdsBack(part.Type(), part.Table) {
@@ -162,9 +166,9 @@ func (q *quarantine) askersOf(typ, table string) []*stream {
 	return streams
 }
 
-// count changes how the part counts for each stream in rejectedBy. If the part is in quarantine (of.told), it does
-// not count as a rejection by the stream's Envoy; otherwise it does. count also adds these streams to the set in the
-// parameter streams. The caller must then call verdicts.update for each stream in the set.
+// count updates how the suspected part counts on each stream in of.rejectedBy. If the part is in quarantine
+// (of.told), it does not count as a rejection by the stream's Envoy. Otherwise it does. count also adds these streams
+// to the set in the parameter streams. The caller must then call verdicts.update for each stream in the set.
 func (of *suspicion) count(streams map[*stream]struct{}) {
 	for part, st := range of.rejectedBy {
 		st.Quarantine(part, of.told)

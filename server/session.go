@@ -160,8 +160,9 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 }
 
 // nextOf returns the next response to send on the stream (delta.Plan.Next). If there is no response to send now, r
-// is nil, and wait is how long the caller waits until it calls nextOf again. If delta.Plan.Waiting or Tired returns
-// true, the caller does not wait.
+// is nil, and wait is how long the caller waits until it calls nextOf again. There are two exceptions, in which the
+// caller ignores wait and calls nextOf again at once. If delta.Plan.Waiting returns true, it calls prepare before.
+// If delta.Plan.Tired returns true, it only calls nextOf.
 func (s session) nextOf() (r *delta.Response, wait time.Duration) {
 	st := s.stream
 	s.locked(func() {

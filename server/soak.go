@@ -50,11 +50,12 @@ const minRequests = 20
 // The value of a cluster is what the revision changed about it.
 type watched map[string]Cause
 
-// Cause is the change in a revision that can make requests to a cluster fail. If Part is not zero, a new or changed
-// route forwards to the cluster. If Part is zero, the cluster or its endpoints changed.
+// Cause is the change in a revision that can make requests to a cluster fail. There are two kinds:
+//   - A new or changed route forwards to the cluster. Part is the route, and Type and Name identify its route table.
+//   - The cluster or its endpoints changed. Part is zero, and Type and Name identify the changed resource.
 type Cause struct {
-	Type string            `json:"type"` // the type of the resource
-	Name string            `json:"name"` // the name of the resource
+	Type string            `json:"type"` // the type of the resource that changed
+	Name string            `json:"name"` // the name of this resource
 	Part xds.Part          `json:"part"`
 	Sum  [sha256.Size]byte `json:"sum"` // the hash of Part
 }
@@ -100,8 +101,9 @@ func (w watched) put(cluster string, cause Cause) {
 	}
 }
 
-// before reports whether c rather than o is stored as the cause for a cluster: a route comes before the cluster
-// itself, and routes are ordered by name.
+// before orders the Causes of one cluster, of which only the first is kept (see put). It reports whether c comes
+// before o. A Cause with a route comes before a Cause without one. Causes with routes are ordered by the name of the
+// route.
 func (c Cause) before(o Cause) bool {
 	if (c.Part.Route == "") != (o.Part.Route == "") {
 		return c.Part.Route != ""

@@ -39,8 +39,9 @@ type stage struct {
 	// lasting is true if a revision was frozen when gatefold stopped, and canaries have not accepted any revision
 	// since.
 	lasting bool
-	// uncounted is true if gatefold stopped before it had counted the requests of a revision. It is not known what
-	// this revision changes.
+	// uncounted is true if gatefold restarted while a revision was not promoted, and the failed requests of the
+	// canaries (Staging.MaxErrors) must still be counted for this revision. After the restart, it is not known what
+	// the revision changes.
 	uncounted bool
 	// gone is when the last canary disconnected; zero while one is connected, or if that is not known.
 	gone time.Time
@@ -136,8 +137,8 @@ func (s *stage) published(previous uint64, waited bool, now time.Time) {
 	}
 }
 
-// waits reports whether a revision has not yet gone to the Envoys that are not canaries. It returns false if s is
-// nil, because then the fleet has no canaries.
+// waits reports whether a revision must still be promoted, that is, sent to the Envoys that are not canaries. It
+// returns false if s is nil, because then the fleet has no canaries.
 func (s *stage) waits() bool {
 	return s != nil && (s.withheld || len(s.pending.entries) > 0 || s.soaking != nil)
 }

@@ -51,7 +51,7 @@ func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log z
 	}
 }
 
-// poke makes the method run judge the fleets soon. It does not wait for that.
+// poke requests that the goroutine of s.run judges the fleets soon, and returns at once.
 func (s *staging) poke() {
 	select {
 	case s.changed <- struct{}{}:
@@ -82,7 +82,8 @@ func (s *staging) force(c *scope, result string) {
 	s.settle(c)
 }
 
-// promoteAll promotes everything that fleets have not promoted, because a user requested it.
+// promoteAll promotes, at the request of a user, the changes of all fleets that are not promoted yet. It does not
+// wait for the answers of canaries.
 func (s *staging) promoteAll() {
 	s.locked(func() {
 		for _, c := range s.verdicts.all() {
@@ -139,7 +140,8 @@ func (s *staging) set(c *scope, now stageVerdict) {
 // caller does it without holding the lock.
 type reading func()
 
-// sum returns work that hashes the parts of a route table or filter and stores the hashes in s.sums.
+// sum returns a function that the caller runs later (see reading). The function hashes the parts of e, which is a
+// route table or a filter, and stores the hashes in s.sums.
 func (s *staging) sum(e *delta.Entry) reading { return func() { s.sums[e] = sumsOf(e) } }
 
 // frozenBy returns the verdict that the newest revision of the fleet c is frozen, with the message and what to

@@ -60,36 +60,37 @@ func (s *staging) review(now time.Time) (again time.Duration) {
 	}
 }
 
-// judgeAll judges the answers of canaries in each fleet that has canaries. The result again is how long the
-// caller waits until the next call. If unread is not empty, the caller does the work in it without the lock, and
-// calls judgeAll again at once.
-func (s *staging) judgeAll(now time.Time) (again time.Duration, unread []reading) {
-	again = time.Hour
+// judgeAll judges the answers of canaries in each fleet that has canaries. It returns the time until the next call
+// (pause). If unread is not empty, the caller must not wait. It calls each function in unread without holding the
+// lock, and then calls judgeAll at once.
+func (s *staging) judgeAll(now time.Time) (pause time.Duration, unread []reading) {
+	pause = time.Hour
 	for _, c := range s.verdicts.all() {
 		if c.stage == nil {
 			continue
 		}
 		for {
-			wait, needs, promoted := s.judge(c, now)
-			again, unread = min(again, wait), append(unread, needs...)
-			if !promoted || c.stage == nil {
+			wait, needs, moved := s.judge(c, now)
+			pause, unread = min(pause, wait), append(unread, needs...)
+			if !moved || c.stage == nil {
 				break
 			}
 		}
 	}
 	s.verdicts.judgeTouched()
-	return again, unread
+	return pause, unread
 }
 
 // judge decides whether the revision of one fleet is promoted, frozen, or still waits for canaries, and stores the
-// decision. In these two cases, the caller must call judge again at once:
-//   - unread is not empty: judge cannot decide yet, and the caller first does the work in unread.
-//   - promoted is true: judge promoted changes. Or the canaries accepted the pending changes, and judge began the
-//     time that these changes wait before they are promoted (startSoak).
+// decision. In these two cases, the caller must call judge once more, without a wait:
+//   - unread is not empty. judge cannot decide yet. The caller first calls each function in unread, without holding
+//     the lock.
+//   - moved is true. There may be more to decide, because judge did one of two things: it promoted changes, or it
+//     started the soak time of the pending changes, which all canaries accepted (startSoak).
 //
-// In all other cases, the result again is the longest time until the next call.
-func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []reading, promoted bool) {
-	again, of := time.Hour, c.stage
+// In all other cases, the caller calls judge again after the time pause, or earlier.
+func (s *staging) judge(c *scope, now time.Time) (pause time.Duration, unread []reading, moved bool) {
+	pause, of := time.Hour, c.stage
 	if !of.waits() { // every change was promoted or undone
 		of.lasting, of.failed = false, nil
 		clear(of.left)
@@ -100,15 +101,15 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 		return s.judgeAbsence(c, now), nil, false
 	case !of.waits():
 		s.set(c, stageVerdict{state: delivered})
-		return again, nil, false
+		return pause, nil, false
 	case bounded && of.soaking.watched == nil:
-		return again, []reading{s.watch(c)}, false
+		return pause, []reading{s.watch(c)}, false
 	}
 	end := of.soaking != nil && now.Sub(of.soaking.since) >= s.options.Wait
 	if bounded {
 		if failed := of.soaking.overBound(s.options.MaxErrors, end); failed != nil {
 			s.fail(c, failed)
-			return again, nil, false
+			return pause, nil, false
 		}
 	}
 	switch {
@@ -116,39 +117,40 @@ func (s *staging) judge(c *scope, now time.Time) (again time.Duration, unread []
 		s.promote(c, of.soaking.batch, "the canaries of a fleet accepted a revision: it goes to the other Envoys", "promoted")
 		of.soaking = nil
 		s.settle(c)
-		return again, nil, true
+		return pause, nil, true
 	case of.soaking != nil:
-		again = of.soaking.since.Add(s.options.Wait).Sub(now)
+		pause = of.soaking.since.Add(s.options.Wait).Sub(now)
 	}
 	if of.soaks() {
 		s.set(c, stageVerdict{state: soaks})
-		return again, nil, false
+		return pause, nil, false
 	}
 	verdict, wait, unread := s.opinion(c, now)
 	switch {
 	case len(unread) > 0:
-		return again, unread, false
+		return pause, unread, false
 	case verdict.state == soaks && of.soaking == nil:
 		c.split()
 		of.startSoak(now)
 		of.lasting, of.failed = false, nil
 		clear(of.left)
-		return again, nil, true
+		return pause, nil, true
 	}
 	s.set(c, verdict)
-	return min(again, wait), unread, false
+	return min(pause, wait), unread, false
 }
 
-// opinion returns what the connected canaries say about the pending changes. The first of these rules that fits
-// gives the state:
+// opinion returns what the connected canaries say about the pending changes. The first of these rules that fits gives
+// the state:
 //   - frozen, if a canary rejected the changes, or disconnected before it accepted them;
 //   - frozen, if a change that made too many requests fail before is still among the pending changes (stillFails);
 //   - soaks, if all canaries accepted the changes and, if Staging.MaxErrors is set, all of them report loads;
 //   - judging, while the canaries still have time to answer (answerTime);
 //   - frozen, because the canaries did not answer in this time.
 //
-// The result again is the time until the state may change. If unread is not empty, the state is not certain yet.
-func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again time.Duration, unread []reading) {
+// opinion also returns the time until the state may change (pause). As long as unread is not empty, the state is not
+// certain: the caller must first call the functions in unread.
+func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, pause time.Duration, unread []reading) {
 	of := c.stage
 	busy := ""
 	var blames []*blame
@@ -186,11 +188,11 @@ func (s *staging) opinion(c *scope, now time.Time) (verdict stageVerdict, again 
 	return s.frozenBy(c, fmt.Sprintf("Envoy %q of stage canary has not answered for revision %d within %s", busy, of.newest(), answerTime)), time.Hour, unread
 }
 
-// judgeAbsence judges a fleet without a connected canary. It freezes the revision if a canary disconnected before it
-// accepted the revision, or if a revision was frozen when gatefold stopped. Otherwise a canary has the time
-// Staging.Absence to connect. After that time, judgeAbsence ends the staged delivery (abandon). The result again is
-// the time until the next call.
-func (s *staging) judgeAbsence(c *scope, now time.Time) (again time.Duration) {
+// judgeAbsence judges a fleet without a connected canary. It freezes the revision in two cases: a canary disconnected
+// before it accepted the revision, or a revision was frozen when the previous run of gatefold stopped. Otherwise a
+// canary has the time Staging.Absence to connect. After that time, judgeAbsence ends the staged delivery (abandon).
+// It returns the time until the next call (pause).
+func (s *staging) judgeAbsence(c *scope, now time.Time) (pause time.Duration) {
 	of := c.stage
 	if of.gone.IsZero() { // for example, after a restart
 		of.gone = now

@@ -129,17 +129,17 @@ func (u unbound) all() []string {
 	return slices.Concat(slices.Collect(maps.Values(u))...)
 }
 
-// words returns a text for each key of the map listeners. The keys are the names of the listeners whose address
-// cannot be bound. The text of a listener has its errors in u. If u has no errors for the listener, its text is
-// copied from the map earlier, which has the texts of the earlier verdict. If the map listeners is empty, words
+// words returns a text for each Envoy listener whose address cannot be bound. The keys of the map listeners are the
+// names of these listeners. A text has the errors of the listener in u. If u has no errors for a listener, its text
+// comes from the map previous, which has the texts of the previous verdict. If the map listeners is empty, words
 // returns nil.
-func (u unbound) words(listeners map[string]int, earlier map[string]string) map[string]string {
+func (u unbound) words(listeners map[string]int, previous map[string]string) map[string]string {
 	var out map[string]string
 	for name := range listeners {
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[name] = cmp.Or(sumUp(u[name]), earlier[name])
+		out[name] = cmp.Or(sumUp(u[name]), previous[name])
 	}
 	return out
 }

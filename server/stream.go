@@ -41,7 +41,7 @@ type stream struct {
 	early    []*delta.Request
 	forgiven bool        // the resources that the Envoy rejected must be sent again: see quarantine.forgive
 	usage    usage       // what the stream uses of the limits
-	objected delta.Stamp // the Stamp for which refuses and unbound were computed
+	objected delta.Stamp // the Stamp at the last update of the fields refuses and unbound
 	revision uint64      // the last result of gateways.heldBy, which returns it while the stream is not idle
 }
 
@@ -115,8 +115,8 @@ type scope struct {
 	tally   tally
 	// canaries are the streams of Envoys of stage canary, which get each revision before the others.
 	canaries map[*stream]struct{}
-	// stage says which changes only the canaries have. It is nil if the scope has no canaries, and does not wait for
-	// canaries to connect.
+	// stage says which changes only the canaries have. It is nil if the scope has no canaries and is not waiting for
+	// any canary to connect.
 	stage *stage
 }
 
@@ -137,9 +137,10 @@ func (c *scope) put(u delta.Update) {
 	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
 }
 
-// markChanges marks the resources that scope.put has changed since the last call of markChanges, so that the
-// streams send them. If c.stage.promoted is set, only the streams of canaries send them. The other Envoys then get
-// a revision when it is promoted (see release).
+// markChanges marks the resources that scope.put has changed since the last call of markChanges, so that the streams
+// send them. If c.stage.promoted (the target of the Envoys that are not canaries) is set, markChanges marks the
+// resources only for the streams of canaries. The other Envoys get them later, when their revision is promoted (see
+// release).
 func (c *scope) markChanges() {
 	for st := range c.streams {
 		if !st.canary && c.stage != nil && c.stage.promoted != nil {
@@ -156,9 +157,10 @@ func (c *scope) markChanges() {
 	c.fresh = false
 }
 
-// tally counts the streams because of which a Gateway is not programmed. Each Gateway has a scope with a tally. A
-// stream that serves all Gateways belongs to a further scope, the union. It counts in the fields lacking, refusing
-// and unbound of each Gateway's tally, but in the field busy of the union's tally only.
+// tally counts the streams because of which a Gateway is not programmed. Each Gateway has a scope with a tally. The
+// streams that serve all Gateways belong to a further scope, the union. Such a stream is counted in the fields
+// lacking, refusing and unbound of every Gateway's tally. In the field busy, the stream is counted only in the
+// union's tally.
 type tally struct {
 	busy     int            // streams that are not idle
 	lacking  int            // streams that do not request all route tables of the Gateway
@@ -179,7 +181,7 @@ type share struct {
 
 // objection is what the Envoy of a stream rejects among the resources of one Gateway.
 type objection struct {
-	some    bool     // the Envoy rejected something else than listeners that it could not bind
+	some    bool     // the Envoy rejected at least one resource that is not in unbound
 	unbound []string // the listeners that the Envoy could not bind
 }
 

@@ -11,11 +11,11 @@ import (
 // answer does not depend on how many other Envoys there are. The message of a verdict is made when the status
 // changes. While the status stays the same, the message is made when the board is read (verdicts.refresh).
 
-// lack changes the stored number of route tables of the Gateway c that the stream does not request. The parameter
-// more is added to that number; it is negative if the stream now requests more tables.
-func (v *verdicts) lack(st *stream, c *scope, more int) {
+// lack updates the number of route tables of the Gateway c that the stream does not request: it adds the parameter
+// change to the stored number. The parameter is negative if the stream now requests more of the tables.
+func (v *verdicts) lack(st *stream, c *scope, change int) {
 	before := st.lacks[c]
-	now := before + more
+	now := before + change
 	if st.lacks == nil {
 		st.lacks = map[*scope]int{}
 	}
@@ -55,9 +55,9 @@ func (v *verdicts) retable(c *scope, table string, by int) {
 	}
 }
 
-// object stores in the stream what the stream's Envoy objects to: the resources that the Envoy rejects (see
-// objection). It also updates the tallies of their Gateways. It does nothing if neither the rejections nor the
-// resources changed since the last call.
+// object records in st which resources the stream's Envoy rejects (see objection). It also updates the tallies of
+// the Gateways that have these resources. It does nothing if neither the rejections nor the resources changed since
+// the last call.
 func (v *verdicts) object(st *stream) {
 	if st.state.Rejections == 0 && len(st.refuses) == 0 && len(st.unbound) == 0 {
 		return

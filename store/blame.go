@@ -25,9 +25,9 @@ type blamer struct {
 	budget int
 }
 
-// blame returns the offset of the mistake for which the parser rejects text with err. For a text longer than
-// blameBudget, it returns the offset of the beginning of the line that err names. If blameBudget is used up
-// during the search, the result may be after the mistake.
+// blame returns the offset of the mistake for which the parser rejects text with err. It does not search a text that
+// is longer than blameBudget: it returns the offset at which the line begins that err names. The search parses at
+// most blameBudget bytes in total. If it stops because of this limit, the result may be after the mistake.
 func blame(text []byte, err error) int {
 	if len(text) > blameBudget {
 		return lineStart(text, lineIn(err))

@@ -33,16 +33,17 @@ type cause struct {
 	key  manifest.Key
 }
 
-// causes has the first errors of each file.
+// causes has the errors that may be why objects are stale (see causes.of).
 type causes struct {
-	// own has the first error of each object in each file. Under a cause with a zero key, it has the file's
-	// first error that names no object.
+	// own has, for each file, the first error of each object. If an error names no object, the field key of the cause
+	// is zero: in this entry, own has the first such error of the file.
 	own map[cause]manifest.Problem
 	// any has the first error of each file, whatever object it names.
 	any map[string]manifest.Problem
 }
 
-// causesOf returns the first errors of each file. The problems must be sorted. Warnings are ignored.
+// causesOf returns, for each file with errors, the first error of the file, and the first error of each object in it.
+// The parameter problems must be sorted. Warnings are ignored.
 func causesOf(problems []manifest.Problem) causes {
 	c := causes{map[cause]manifest.Problem{}, map[string]manifest.Problem{}}
 	for _, p := range problems {

@@ -14,9 +14,9 @@ type Change struct {
 	// Gone has the keys of objects that are no longer served. It also has the keys of objects that were in
 	// Invalid and no longer belong there, unless they are served now. It has no key of Set, and is sorted.
 	Gone []manifest.Key
-	// Invalid has objects without a served version, sorted by key. An object is listed if it became
-	// invalid. An object that was invalid before is listed if its element changed, for example the mistakes or the
-	// targets. If a version of the object was served until now, the object's key is also in Gone.
+	// Invalid has objects without a served version, sorted by key. An object is listed if it became invalid. An object
+	// that was invalid before is listed only if its Invalid changed, for example its mistakes or its targets. If a
+	// version of the object was served until now, the object's key is also in Gone.
 	Invalid []*Invalid
 	// Problems has the current problems, new and old, in the order of SortProblems. If a file has very many
 	// problems, not all are listed, and one problem (MoreProblems) has the number of the others.
@@ -24,8 +24,8 @@ type Change struct {
 	// Ignored has the number of objects of each kind that gatefold does not use. It leaves out kinds for which
 	// Problems has a warning.
 	Ignored []Ignored
-	// Stale has every object whose last valid version is served, sorted by key. If no element changed, Stale
-	// is the same slice as in the previous Change (SameStale).
+	// Stale has every object whose last valid version is served, sorted by key. If the list is equal to the list in the
+	// previous Change, it is the same slice (SameStale).
 	Stale []Stale
 	// Hold says why the Tree was not applied, for example because the folder is empty or missing, and what to
 	// do. It is "" if the Tree was applied. If it is not "", Set has only objects of Restore that no previous

@@ -69,10 +69,10 @@ func numbered(targets []Target, one, several string) string {
 // list invalid.
 const maxConsequences = 5
 
-// addConsequences appends the effect of invalid policies on traffic to the messages of problems. The parameter
-// all has the problems, and is changed in place. The effect of a policy is added to the first error of its
-// invalid definition. A policy is left out if path policies do not let its file define objects of its
-// namespace.
+// addConsequences appends the effect of invalid policies on traffic to the messages of problems. The parameter all
+// has the problems, and is changed in place. The effect of a policy is added to the first error of its invalid
+// definition. Nothing is added for a definition in a file that may not define objects of the namespace (see
+// fence.admits).
 func (s *problemLists) addConsequences(all []manifest.Problem) {
 	effects := map[spotOfError][]string{}
 	s.fresh.targets = map[manifest.Key]struct{}{}

@@ -72,10 +72,10 @@ type decoder struct {
 	loose    bool                // the mode of readLoosely
 }
 
-// decodeYAML returns the value of a document, and at most maxMistakes of its mistakes. root is the document's
-// root node. Values with a mistake are nil or missing. If a mapping has a key twice, the later value gets another
-// key in the result, so that no value is lost. This key is the original key, followed by the text of the constant
-// repeated, and a number. Lines count from the beginning of the document.
+// decodeYAML returns the value of a document, and at most maxMistakes of its mistakes. root is the document's root
+// node. Values with a mistake are nil or missing. If a mapping has a key twice, the later value gets a new key in the
+// result, so that no value is lost. The new key is the original key, a fixed text (see the constant "repeated"), and
+// a number. Lines count from the beginning of the document.
 func decodeYAML(root *yaml.Node) (any, []finding) {
 	d := decoder{active: map[*yaml.Node]bool{}}
 	value := d.value(root)

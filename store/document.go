@@ -43,10 +43,13 @@ func (r reader) read(text []byte) *result {
 	return d.result
 }
 
-// open begins to read a document. If the document is one object, open reads it. If it is a list of objects,
-// each later call of step reads one of them. If it has YAML mistakes, open only records the policies in it,
-// because their targets must answer an error. If it cannot be parsed at all, open sets unparsed, and
-// file.finish looks for policies in the text.
+// open begins to read a document. There are four cases:
+//   - The document is one object: open reads it.
+//   - It is a List of objects: each later call of step reads one of them.
+//   - It can be parsed, but has YAML mistakes, such as a duplicate key: open reads no object, and only records the
+//     policies in the document. The targets of these policies must answer an error, because they would be
+//     unprotected otherwise.
+//   - It cannot be parsed at all: open sets unparsed, and file.finish looks for policies in the text.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
@@ -170,9 +173,10 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 	return harmless && len(at) == 0 && !listsUsers(d.text) || !secretive(d.text)
 }
 
-// document reads value, the content of a document. It reads a single object completely. Of a list of objects it
-// only stores the items, and step reads them later. Content of another program that is no Kubernetes object is
-// recorded as foreign. Any other content that is neither an object nor a List of objects is a problem.
+// document reads value, the content of a document. Content that does not look like a Kubernetes object at all
+// (isForeign, isForeignList) belongs to another program: document records it as foreign. Any other content must be
+// an object or a List of objects; otherwise document reports a problem. It reads a single object completely. Of a
+// List, it only stores the items, and step reads them later.
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)

@@ -54,9 +54,10 @@ func marked(text []byte, at place) string {
 	return shown.String() + "\n" + marks.String()
 }
 
-// window returns the part of a line around a column, at most excerptWidth characters. The result at is the column
-// in the part, for the same character. "…" replaces what is left out at the beginning and at the end.
-func window(line []byte, column int) (part string, at int) {
+// window returns the part of a line around a column, at most excerptWidth characters. "…" replaces what is left out
+// at the beginning and at the end. The result columnInPart is the column that the character at the given column has
+// within this part.
+func window(line []byte, column int) (part string, columnInPart int) {
 	count := utf8.RuneCount(line)
 	column = min(max(column, 1), count+1)
 	from := 0
@@ -65,14 +66,14 @@ func window(line []byte, column int) (part string, at int) {
 	}
 	start := skipRunes(line, from)
 	end := start + skipRunes(line[start:], excerptWidth)
-	part, at = string(line[start:end]), column-from
+	part, columnInPart = string(line[start:end]), column-from
 	if end < len(line) {
 		part += "…"
 	}
 	if from > 0 {
-		part, at = "…"+part, at+1
+		part, columnInPart = "…"+part, columnInPart+1
 	}
-	return part, at
+	return part, columnInPart
 }
 
 // skipRunes returns the offset after the first n characters, or the length of a shorter line.

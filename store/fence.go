@@ -36,7 +36,8 @@ type fence struct {
 }
 
 // newFence returns a fence. The parameter cluster has the patterns of the flag --cluster-paths: they match the files
-// of the platform team. Without patterns, there are no path policies.
+// of the platform team. Without patterns, the path policies are not in force, and any file may define any object
+// (except some Namespaces, see checkWithoutPolicies).
 func newFence(cluster tenancy.Globs) *fence {
 	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
 }

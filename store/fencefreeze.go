@@ -12,10 +12,11 @@ const (
 )
 
 // freezeForPolicies reports in the result held whether a Tree must not be applied because its path policies are not
-// known. If held is true, p is the problem. Path policies are written in Namespaces, in the cluster paths: the files
-// that the flag --cluster-paths names. The parameter next has the counts of the Tree. held is true in two cases:
+// known. If held is true, p is the problem. A path policy says which files may define the objects of a namespace. It
+// is an annotation of a Namespace, and counts only in cluster paths, the files that the flag --cluster-paths names.
+// The parameter next has the counts of the Tree. held is true in two cases:
 //   - Nothing is served yet (servesNothing), and a file or document of the cluster paths cannot be read. It may
-//     define a Namespace (tally.hidden).
+//     define a Namespace (tally.hidden), whose path policy would then be missing.
 //   - All files of the cluster paths can be read, but they define no Namespace. The Tree has objects nevertheless,
 //     and AllowEmpty was not called.
 //
@@ -66,8 +67,8 @@ func (s *Store) freezeForFlag(edits []edit, next tally) (p manifest.Problem, hel
 	}, true
 }
 
-// servesNothing reports whether the next Tree counts as the first Tree: nothing is served, or
-// Options.KeepNothing is set.
+// servesNothing reports whether the next Tree is treated as the first Tree, because there are no served objects to
+// keep. This is so if nothing is served, or if Options.KeepNothing is set.
 func (s *Store) servesNothing() bool { return len(s.serving.served) == 0 || s.options.KeepNothing }
 
 // hiding returns the path of an edited file that may define a Namespace in a part that cannot be read (see

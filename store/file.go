@@ -20,9 +20,9 @@ type file struct {
 	documents   []*document
 	definitions []*definition
 	source      manifest.Source // the source of its objects
-	hides       bool            // the file is skipped, and --cluster-paths allows Namespaces in it (see fence.hides)
+	hides       bool            // the file is skipped, and may define Namespaces (see fence.hides)
 	tally       tally
-	beside      *oddities // nil if the file has only definitions
+	beside      *oddities // everything in the file except definitions; nil if there is nothing else
 }
 
 // oddities has everything in a file other than valid objects (definitions): rejected objects, problems, and
@@ -43,14 +43,14 @@ func (f *file) oddities() oddities {
 	return *f.beside
 }
 
-// tally counts the content of files. In its fields, cluster paths are the files that the flag --cluster-paths names.
-// If the flag is set, no other file may define Namespaces.
+// tally counts the content of files. In the comments below, a cluster file is a file that the flag --cluster-paths
+// names. If the flag is set, only cluster files may define Namespaces.
 type tally struct {
 	documents, objects int
 	broken             int // documents in which something did not become an object
 	fences             int // Namespaces with the annotation gatefold.io/paths
-	namespaces         int // Namespaces in files of cluster paths
-	hidden             int // documents and files of cluster paths that cannot be read and may define Namespaces
+	namespaces         int // Namespaces in cluster files
+	hidden             int // cluster files, and documents in them, that cannot be read: they may define Namespaces
 }
 
 // plus returns the tally with the counts of a file added. A nil file has no counts.
@@ -142,8 +142,8 @@ func adopt(parts []part, old []*document) []*document {
 
 // The limits on problems of one file.
 const (
-	// maxExplained limits the syntax errors that are explained. It also limits the unreadable documents in whose text
-	// finish looks for policies.
+	// maxExplained limits how many syntax errors are explained. It also limits how many unreadable documents the
+	// method finish searches for policies.
 	maxExplained = 20
 	maxProblems  = 200 // problems in total
 )

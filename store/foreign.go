@@ -52,8 +52,9 @@ type sight struct {
 	place place
 	// count is the number of objects of the kind.
 	count int
-	// opens is the text in the field foreign.opens of one of these objects: the text that comes first in the
-	// alphabet. It is "" if no object has such a text.
+	// opens says which targets are served without one of these objects, a policy (see foreign.opens). If several
+	// policies have such a text, opens is the first text in alphabetical order. It is "" if no object has such a
+	// text.
 	opens string
 	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
@@ -67,14 +68,14 @@ type placedUnserved struct {
 }
 
 // foreignKinds counts the objects of kinds that gatefold does not use. The parameter flawed has the files to search,
-// by path: at least all files with such objects. The result problems has one warning, at the first object of the
-// kind, for each of these kinds:
+// by path: at least all files with such objects. Each kind is either in problems or in ignored. The result problems
+// has one warning for each of these kinds:
 //
-//   - a kind that the function remedies lists;
-//   - a kind of policy, if a policy of this kind has a target of one of the kinds in foreignTargets.
+//   - a kind that is a key in the map of the function remedies
+//   - a kind of policy, if a policy of this kind has a target of one of the kinds in foreignTargets
 //
-// All other kinds are in the result ignored, with the number of their objects. Documents without a kind in
-// gatefold's own settings files do not count.
+// The warning is at the first object of the kind. The result ignored has each other kind, with the number of its
+// objects. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
 	for _, f := range flawed {

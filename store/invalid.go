@@ -16,10 +16,10 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// Invalid is an invalid object without a served version. A valid object that gatefold cannot apply also counts
-// as invalid (Withhold). The object's status shows the mistakes. The targets of an invalid policy answer an
-// error. If an invalid Namespace may limit hostnames, its namespace may serve no hostname (see mayRestrict).
-// Invalid objects of other kinds have no effect on traffic. An Invalid is immutable.
+// Invalid is an invalid object without a served version. A valid object that gatefold cannot apply also counts as
+// invalid (Withhold). The object's status shows the mistakes. The targets of an invalid policy answer an error. If an
+// invalid Namespace object could contain a limit on hostnames, no hostname is allowed in that namespace (see
+// mayRestrict). Invalid objects of other kinds have no effect on traffic. An Invalid is immutable.
 type Invalid struct {
 	Key manifest.Key
 	// Nameless is true if metadata.name is missing or is not a valid name. Such an object has no status.

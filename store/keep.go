@@ -24,10 +24,10 @@ func (s *serving) keeps(before served) bool {
 	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
-// keepMoved keeps the last valid version of an object served if another file has an invalid definition of the
-// object, for example because the object moved to that file. It returns false, and keeps nothing, if there is no
-// such file, or if path policies forbid the file to define the object. If the file has another source
-// (manifest.Source) than the object, the object gets the source of the file, and is added to change.Set.
+// keepMoved lets the last valid version of an object stay served if another file has an invalid definition of the
+// object, for example because the object moved to that file. It returns false, and keeps nothing, if there is no such
+// file, or if path policies forbid the file to define the object. If the file has another source (manifest.Source)
+// than the object, the object gets the source of the file, and is added to change.Set.
 func (s *serving) keepMoved(key manifest.Key, before served, now time.Time, change *Change) bool {
 	r := s.firstRejected(key, func(*rejectedDefinition) bool { return true })
 	if r == nil || !s.fence.permits(r.file.path, before.object) {

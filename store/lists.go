@@ -6,10 +6,11 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// element reads the item with the index i of a list. If the item is no object, or is a List itself, element
-// reports a problem, and reads no object in the item. It only looks for policies in the item, and records them as
-// invalid. An item without a kind that is probably meant as a policy is recorded as an invalid policy, too. The
-// targets of an invalid policy are not served without the policy: they answer requests with an error.
+// element reads the item with the index i of a list. In two special cases it records policies as invalid, so that
+// their targets answer requests with an error and are not served without the policies:
+//   - The item is no object, or is itself a List. element reports a problem, and reads no objects from the item. It
+//     only looks for policies in the item, and records them.
+//   - The item has no kind, and is probably meant as a policy. element records this policy.
 func (d *documentReader) element(i int) {
 	at := fieldPath{{named: true, key: "items"}, {index: i}}
 	object, ok := d.elements[i].(map[string]any)

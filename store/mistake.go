@@ -78,5 +78,6 @@ func (r *reading) step(with reader) (done bool) {
 	return false
 }
 
-// maxMistakePlaces is how many places in the code a message names.
+// maxMistakePlaces is the largest number of places in gatefold's Go code (see PanickedAt) that the message about a
+// panic names.
 const maxMistakePlaces = 3

@@ -5,10 +5,11 @@ import (
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
-// declare updates the path policies (see the package tenancy), which depend on the annotations of Namespaces. The
-// parameter touched has the keys of the objects that may have changed; declare reads the Namespaces among them. The
-// method settle has already decided which version of each Namespace is served. If the policy of a namespace changed,
-// declare adds the objects in that namespace and all Gateways to touched, so that they are checked again.
+// declare updates the path policies, which say which files may define the objects of a namespace (see the package
+// tenancy). They depend on the annotations of Namespaces. The parameter touched has the keys of the objects that
+// may have changed; declare reads the Namespaces among them. The method settle has already decided which version of
+// each Namespace is served. If the policy of a namespace changed, declare adds the objects in that namespace and
+// all Gateways to touched, so that they are checked again.
 func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	clear(s.fence.foundOutside)
 	changed := map[string]bool{}

@@ -43,8 +43,9 @@ type PathOutline struct {
 // maxOutlineBytes is how many bytes of documents one call of Outlines reads.
 const maxOutlineBytes = 8 << 20
 
-// maxOutline is how many texts are read from a rule without readable matches. maxOutlineDepth is how deep
-// inside the rule these texts may be nested.
+// If the matches of a rule cannot be read, texts in the rule that look like paths take their place
+// (RuleOutline.Paths). maxOutline is the largest number of these texts. maxOutlineDepth is how deep inside the rule
+// they may be nested.
 const maxOutline, maxOutlineDepth = 100, 16
 
 // Outlines returns the Outline (hosts, parents and rules) of each route, in the order of keys. It parses the

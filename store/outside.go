@@ -61,8 +61,9 @@ func (s *problemLists) outsideProblems() []manifest.Problem {
 	return all
 }
 
-// outsideProblem returns the problem of a definition that its file may not define (package tenancy). It uses the
-// parameter text to find the problem's place in the file and the excerpt.
+// outsideProblem returns the problem of an object in a file that is not allowed to define the object (see package
+// tenancy). The parameter d is the object as the file defines it. outsideProblem uses the parameter text to compute
+// the line, the column and the excerpt of the problem.
 func (s *problemLists) outsideProblem(d *definition, text *showing) manifest.Problem {
 	why, _ := s.serving.fence.check(d.file.path, d.object)
 	p := manifest.Problem{

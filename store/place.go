@@ -31,18 +31,18 @@ func findKey(root *yaml.Node, path fieldPath) place {
 	return placeOf(at)
 }
 
-// descend follows a path from root as far as the path exists. The result at is the last key or list item that
-// descend reaches. The result value is the value at the path, or nil if the path does not exist.
-func descend(root *yaml.Node, path fieldPath) (at, value *yaml.Node) {
-	at, value = root, root
+// descend follows a path from root as far as the path exists. The result reached is the last key or list item on this
+// way. The result value is the value at the end of the path, or nil if the path does not exist.
+func descend(root *yaml.Node, path fieldPath) (reached, value *yaml.Node) {
+	reached, value = root, root
 	for _, s := range path {
 		key, below := child(value, s)
 		if below == nil {
-			return at, nil
+			return reached, nil
 		}
-		at, value = key, below
+		reached, value = key, below
 	}
-	return at, value
+	return reached, value
 }
 
 // child returns the value to which the step s leads in the node n, and the key of that value. For an item of a

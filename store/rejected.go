@@ -45,11 +45,11 @@ func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 	return s.firstRejected(key, func(r *rejectedDefinition) bool { return r.invalid != nil })
 }
 
-// invalidOf returns the Invalid of a key that is not served. It ignores rejected definitions in files that path
-// policies do not allow to define objects of the namespace. The result is the Invalid of the first remaining
+// invalidOf returns the Invalid of a key that is not served. It ignores a rejected definition if path policies
+// forbid its file to define objects of the key's namespace. The result is the Invalid of the first remaining
 // definition that has one (see reported), or nil if there is no such definition. If the key is the key of a policy,
-// the result also has the targets of the other remaining definitions. For a policy without a valid name, some targets
-// are left out (see uncovered).
+// the result also has the targets of the other remaining definitions. For a policy without a valid name, some
+// targets are left out (see uncovered).
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
 	if first == nil {
@@ -68,13 +68,13 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	return s.uncovered(first).withTargets(others)
 }
 
-// firstRejected returns the first rejected definition of a key, by file and place. The second parameter is a
-// function that returns false for a definition to be left out. A definition is also left out if path policies do
-// not let its file define objects of the namespace. The result is nil if no definition is left.
-func (s *serving) firstRejected(key manifest.Key, is func(*rejectedDefinition) bool) *rejectedDefinition {
+// firstRejected returns the first rejected definition of a key, by file and place, for which the function wanted
+// returns true. It ignores a definition if path policies forbid its file to define objects of the key's namespace.
+// The result is nil if no definition is left.
+func (s *serving) firstRejected(key manifest.Key, wanted func(*rejectedDefinition) bool) *rejectedDefinition {
 	var first *rejectedDefinition
 	for _, r := range s.rejected[key] { // those of one file are in the order of their places
-		if is(r) && (first == nil || r.file.path < first.file.path) && s.fence.admits(r.file.path, key) {
+		if wanted(r) && (first == nil || r.file.path < first.file.path) && s.fence.admits(r.file.path, key) {
 			first = r
 		}
 	}
@@ -109,10 +109,10 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 
 func compareInvalid(a, b *Invalid) int { return manifest.CompareKeys(a.Key, b.Key) }
 
-// touchNameless adds to the set touched the keys of all policies without a valid name (isNameless) in the given
-// files. The caller then computes the Invalids of these keys again. The given files are those whose stale objects
-// have changed. Such a change can affect the Invalid of a policy without a valid name, because its targets depend on
-// the stale policies of the same file (see uncovered).
+// touchNameless is called when the stale objects of some files (the parameter files) have changed. It adds the keys
+// of all policies without a valid name (isNameless) in these files to the set touched. The caller then computes the
+// Invalid of each of these keys again. This is necessary because the targets of such an Invalid depend on the stale
+// policies of the same file (see uncovered).
 func (s *serving) touchNameless(files map[string]struct{}, touched map[manifest.Key]struct{}) {
 	for path := range files {
 		if f := s.sources.files[path]; f != nil {

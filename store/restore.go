@@ -9,9 +9,13 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Saved is one served object in a form that can be saved on disk. A Store that restores all Saved of another
-// Store continues the work of that Store. Stale objects stay stale, an empty folder is frozen, and of two
-// definitions of an object, the served one stays served. Several goroutines may read a Saved.
+// Saved is one served object in a form that can be saved on disk. A Store that restores all Saved of another Store
+// continues the work of that Store:
+//   - Stale objects stay stale.
+//   - If the folder is now empty, it is frozen: the restored objects stay served.
+//   - If an object has two definitions, the one that was served stays served.
+//
+// Several goroutines may read a Saved.
 type Saved struct {
 	Key manifest.Key
 	// Path is the file of the object. It is "" if the object is no longer served.
@@ -25,8 +29,9 @@ type Saved struct {
 	// Checked is the validated object of Text. It is nil if the object must be read from Text (result.isPlain),
 	// for example because Text has a problem.
 	Checked *Checked
-	// Since is the time from which this version is served because the folder has no valid version (Stale), or
-	// because gatefold could not translate the folder's version (Withheld). It is zero for any other object.
+	// Since is set if this version is served in place of the folder's version. It is the time since which that is
+	// so. The reason is that the folder has no valid version (Stale), or that gatefold could not translate the
+	// folder's version (Withheld).
 	Since time.Time
 }
 
@@ -89,15 +94,14 @@ func (s *Store) save(key manifest.Key) Saved {
 	return saved
 }
 
-// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If the parameter sound
-// is true, the objects passed validation under the same schema.Fingerprint. Then Restore validates them only in part,
-// or not at all (reader.again). Restore returns the keys of the objects that cannot be used, sorted: all keys if
-// there are more objects than Options.Limits allows.
+// Restore initializes a Store, before its first Tree, with the saved objects of another Store. If the parameter
+// sound is true, the objects passed validation under the same schema.Fingerprint. Then Restore validates them only
+// in part, or not at all (reader.again). Restore returns the keys of the objects that cannot be used, sorted: all
+// keys if there are more objects than Options.Limits allows.
 //
-// Only one Change has the restored objects in its field Set. Normally it is the first Change that applies a Tree. But
-// if the Store finds the folder frozen before it has applied any Tree, then the Change that reports the frozen folder
-// already has the restored objects. It does not have them if the content of some objects was not saved (see
-// Restored). In this case too, they are in the first Change that applies a Tree.
+// Exactly one Change has the restored objects in its field Set: normally the first Change that applies a Tree.
+// There is one exception: the Store finds the folder frozen before it has applied any Tree, and the content of all
+// objects was saved (see Restored). Then the Change that reports the frozen folder has the restored objects.
 func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Saved) int { return manifest.CompareKeys(a.Key, b.Key) })
@@ -214,8 +218,8 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	return true
 }
 
-// restoredObjects returns the result of Restored, and records that a Change now has these objects. So later
-// calls return nil.
+// restoredObjects returns the result of Restored, for the Change that the caller makes. Only one Change has the
+// restored objects. So after a call that returned objects, later calls return nil.
 func (s *Store) restoredObjects() []*manifest.Object {
 	objects := s.Restored()
 	if objects != nil {
@@ -247,8 +251,9 @@ func (s *Store) Delivered() (all Change) {
 	return all
 }
 
-// addMissingSecrets changes the problem of a frozen Tree if restored objects have no content. The problem then
-// says that Envoys get no update until the folder is restored, and has the hint to use --state-secrets.
+// addMissingSecrets extends the problem of a frozen Tree if the saved state lacks the content of some objects:
+// Secrets, and policies with users. The problem then also says that Envoys get no update while the folder is
+// frozen. The hint is then to repair the folder, and to use --state-secrets for the next start.
 func (s *Store) addMissingSecrets(p *manifest.Problem) {
 	if s.saves.restored && len(s.saves.absent) > 0 {
 		p.Message += fmt.Sprintf("; Envoys get no update meanwhile, as the state holds no Secrets and no users of policies, and %d objects are missing", len(s.saves.absent))

@@ -72,11 +72,12 @@ type item struct {
 	part   *partial
 }
 
-// partial has the path and the text of an object in a document. It exists only if the object is a part of the
-// document, such as an item of a list, or if the document cannot be saved.
+// partial has the path of an object in its document, and the text that is saved for the object (Options.Save). An
+// object has a partial only in two cases. The object may be a part of the document, such as an item of a list. Or
+// the text of the document must not be saved, because it may contain Secrets or users (see documentReader.alone).
 type partial struct {
 	at    fieldPath // the path of the object in the document; empty if the object is the whole document
-	alone []byte    // the object's text to be saved; nil if the document's text can be saved, or nothing is saved
+	alone []byte    // the text to be saved for the object, instead of the document's text; nil if nothing is saved
 }
 
 // at returns the path of the object in the document. It is empty if the object is the whole document.

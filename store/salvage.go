@@ -77,9 +77,9 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 	return servedWithout(object)
 }
 
-// servedWithout returns words about the targets of a policy that gatefold does not serve, such as "HTTPRoute
-// shop/cart is served without it", and the record of the policy. Only targets of the kinds in foreignTargets
-// count. If there are none, it returns "" and nil.
+// servedWithout is called with a policy that gatefold does not serve. Its first result says which targets are served
+// without the policy, such as "HTTPRoute shop/cart is served without it". The second result is the record of the
+// policy. Only targets of the kinds in foreignTargets count. Without such a target, the results are "" and nil.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
 	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
 	r.search(object)
@@ -209,7 +209,7 @@ func itemOf(list, item map[string]any) map[string]any {
 	return item
 }
 
-// maxSalvaged is the length in bytes up to which salvageText looks for policies in a text. Policies are short.
+// maxSalvaged is the length in bytes of the longest text that salvageText searches for policies. Policies are short.
 const maxSalvaged = 16 << 10
 
 // salvageText looks for policies in a text that is not YAML, in about ten variants of the text (readings).
@@ -269,11 +269,11 @@ func (f finding) text() string {
 	return quote(f.Field) + " is written twice"
 }
 
-// meantPolicy returns the kind of policy that an object is, or was probably meant to be, and the object's metadata.
-// It tries all values of kind and apiVersion in the object, then its targets (kindByTargets). k is nil if the object
-// is not meant as a policy. An object may have duplicate keys, for example because two objects are in one document.
-// If the keys "kind" and "metadata" occur equally often, the second metadata belongs to the second kind, and so on.
-// If not, the result is the first metadata.
+// meantPolicy returns the kind of policy that an object is, or was probably meant to be, and the metadata of the
+// policy. k is nil if the object is not meant as a policy. An object may have several kinds, versions and metadata,
+// for example because two objects are in one document (see valuesOf). The first kind of a policy counts; if there is
+// none, kindByTargets guesses the kind. If there are as many metadata as kinds, the result has the metadata at the
+// position of the kind. Otherwise it has the first metadata.
 func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
@@ -321,11 +321,12 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 }
 
 // mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. The
-// parameter versions has the versions in the object's apiVersion (versionsOf). The first rule that applies decides:
+// parameter versions has all values of the object's apiVersion (see versionsOf). The first rule that applies
+// decides:
 //   - If the object's kind is the name of a kind in the table kinds, the result is false.
 //   - If no version has a group, the result is true.
-//   - If the group of k is api.Group, a version must have a group of kgateway or Gloo Gateway (meansKgateway).
-//   - Otherwise a version must have the group of k, and the object's kind must be missing or contain "tls".
+//   - If the group of k is api.Group, the result is true if meansKgateway accepts the group of any version.
+//   - Otherwise the result is true if any version has the group of k, and the kind is missing or contains "tls".
 func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
 	word := ""
 	for _, name := range valuesOf(object, "kind") {
@@ -378,9 +379,9 @@ func versionsOf(object map[string]any) (versions []apischema.GroupVersion) {
 	return versions
 }
 
-// policyKind returns the policy kind that has the given name, and whose group is the group of one of the versions. If
-// a group has no kind with the name, policyKind returns the policy kind that a user probably meant (see similarKind).
-// Without versions, it looks for the name in every group, ignoring case. The result is nil if nothing is found.
+// policyKind returns the policy kind with the given name in the group of one of the versions. It tries the versions
+// in order, and for each group without this name also a similar policy kind (see similarKind). Without versions,
+// policyKind looks in every group, ignoring case. The result is nil if nothing is found.
 func policyKind(name string, versions []apischema.GroupVersion) *kind {
 	for _, gv := range versions {
 		gvk := gv.WithKind(name)

@@ -143,10 +143,10 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 	change.Gone = append(change.Gone, key)
 }
 
-// preferred selects from the definitions of one object. Definitions in files that Options.ClusterPaths names are
-// preferred to definitions in other files. If no definition is in such a file, the result has all definitions. If a
-// Namespace has several preferred definitions, the result has only the first one, so that it does not depend on the
-// order of edits.
+// preferred selects from the definitions of one object. It prefers the definitions in files that Options.ClusterPaths
+// names. If no definition is in such a file, the result has all definitions. If the object is a Namespace and several
+// of its definitions are preferred, the result has only the first of them. So the result does not depend on the order
+// of edits.
 func preferred(definitions []*definition) []*definition {
 	if definitions[0].file.source == manifest.AnyFile {
 		return definitions

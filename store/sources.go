@@ -119,9 +119,9 @@ func (s *sources) replace(e edit) (flawed bool) {
 }
 
 // noteUnread adds the file of an edit to s.unread if the file is in a skipped directory. Otherwise it removes the
-// file from s.unread. The Skip of a file in a skipped directory comes from belowSkipped, and has no Detail.
-// noteUnread only tests whether a Skip has no Detail. So it also adds some files that the watcher itself skipped.
-// This has no effect, because elsewhere returns these files in any case.
+// file from s.unread. noteUnread recognizes a file in a skipped directory by a Skip without a Detail (see
+// belowSkipped). Some files that the watcher itself skipped have no Detail either, so noteUnread adds them, too. This
+// is harmless, because the method elsewhere returns these files in any case.
 func (s *sources) noteUnread(e edit) {
 	delete(s.unread, e.path)
 	if e.after == nil {

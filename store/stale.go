@@ -48,8 +48,8 @@ func (s *problemLists) stale() []Stale {
 }
 
 // selectAgain updates Stale.Targets of the policies with targetSelectors, in namespaces that changed. The method
-// problems updates Targets, too, but not after every change: the objects that a policy selects can change while all
-// problems stay the same.
+// s.problems updates Stale.Targets, too. But it does nothing after a change that cannot affect problems, and such a
+// change may still affect which objects a policy selects.
 func (s *problemLists) selectAgain() {
 	list := s.lastStale
 	for i := range list {
@@ -106,8 +106,8 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 	return targets
 }
 
-// selection caches which objects of one namespace the targetSelectors of stale policies select. It is computed
-// again only after a change in that namespace.
+// selection caches, for one namespace, the objects that are selected by the targetSelectors of stale policies. It is
+// computed again only after a change in that namespace.
 type selection struct {
 	objects []*manifest.Object              // the served objects of the namespace, sorted by key
 	by      map[manifest.Key][]manifest.Key // the keys of the selected objects, by the key of the policy

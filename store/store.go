@@ -69,8 +69,12 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 // nothing. If reading takes longer than turn.Length, it applies the files that are read by then, and leaves the
 // other files for the next Apply (Change.Waiting). With Options.Strict, it ignores turn.
 //
-// If the files that are read cannot be applied without the others, or would freeze the folder, ApplyUntil
-// continues to read. If turn.Newer returns true meanwhile, ApplyUntil returns ErrNewer and applies nothing.
+// In two cases, ApplyUntil continues to read after turn.Length:
+//   - The files that are read cannot be applied without the others.
+//   - With only the files that are read, the Tree must not be applied (see freeze), for example because it would
+//     remove all objects.
+//
+// If turn.Newer returns true meanwhile, ApplyUntil returns ErrNewer and applies nothing.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
 	if s.options.Strict { // a folder is applied as a whole, or not at all
 		turn = Turn{}

@@ -115,8 +115,8 @@ type mistake struct {
 	before string // the part of the line before that offset
 }
 
-// nameSyntax returns the finding of a parser's error without an explanation. It is fast, for errors that are
-// not shown in detail.
+// nameSyntax converts a parser's error to a finding that has no explanation. It is faster than explainSyntax, and is
+// used for errors that are not shown in detail.
 func nameSyntax(err error) finding {
 	reason := reasonOf(err)
 	if strings.HasPrefix(reason, "unknown anchor") {

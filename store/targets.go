@@ -62,9 +62,9 @@ type targetReader struct {
 	// exact is true if only targets with a kind in kinds count. If it is false, a target without a known kind
 	// counts for all of kinds.
 	exact bool
-	// loose is true if targets count anywhere in the object, not only in fields for targets. Then each mapping
-	// with a kind in kinds and a name, or with matchLabels, is a target. parentRefs are targets too, because no
-	// policy has such a field.
+	// loose is true if targets count anywhere in the object, not only in fields for targets. Then each mapping with a
+	// kind in kinds and a name, or with matchLabels, is a target. parentRefs are targets, too: no policy has a field
+	// parentRefs, so in a policy the field is probably meant as targetRefs.
 	loose     bool
 	namespace string // of the policy; "" if targets may be in any namespace
 }

@@ -13,8 +13,8 @@ import (
 // Turn limits the time for which slow files (files that take long to read) delay the other files of a Tree. With the
 // zero value, all files of a Tree are applied together.
 type Turn struct {
-	// Length is how long the files of a Tree are read before something is applied. Then the files that are read
-	// are applied first, if they do not depend on the others. 0 means no limit.
+	// Length is how long the Store waits for slow files. After this time, the files that have been read are applied
+	// without the others, unless they depend on files that have not been read yet. 0 means no limit.
 	Length time.Duration
 	// Newer is a function that reports whether a newer Tree waits. It is called after each Length if no file can
 	// be applied. It may be nil if Length is 0.

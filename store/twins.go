@@ -44,8 +44,9 @@ func hasListeners(key manifest.Key) bool {
 	return key.Group == gatewayGroup && (key.Kind == "Gateway" || key.Kind == "ListenerSet")
 }
 
-// hasTwins reports whether an object has twins (see twinRules). It is used for saved objects, for which the
-// rules of the schema do not run again.
+// hasTwins reports whether a Gateway or ListenerSet has twins: two listeners with the same name, or with the same
+// port, protocol and hostname (see twinRules). It is false for objects of other kinds. It is used for saved objects,
+// for which the rules of the schema do not run again.
 func hasTwins(object map[string]any) bool {
 	spec, _ := object["spec"].(map[string]any)
 	listeners, _ := spec["listeners"].([]any)
@@ -65,7 +66,8 @@ func hasTwins(object map[string]any) bool {
 	return false
 }
 
-// withoutTwins returns only those definitions whose object has no twins (see twinRules).
+// withoutTwins returns only those definitions whose object has no twins. Twins are listeners of one object that the
+// schema does not allow together (see twinRules).
 func withoutTwins(definitions []*definition) []*definition {
 	return slices.DeleteFunc(slices.Clone(definitions), func(d *definition) bool { return d.twins })
 }

@@ -36,11 +36,12 @@ type unrendered struct {
 	markers map[string][]string
 }
 
-// strip returns the parameter tree without the files of folders that Kustomize or Helm renders: it moves these files
-// to Skipped. strip knows such a folder by its marker file (see unrenderedBy). It ignores a marker file if the
-// parameter counts, called with the file's path, returns false. Under path policies, counts must return false outside
-// --cluster-paths. Otherwise the marker file of one team could keep files of another team from being loaded.
-func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) watcher.Tree {
+// strip moves the files of folders that Kustomize or Helm renders from tree.Files to tree.Skipped, and returns the
+// changed tree. strip knows such a folder by its marker file (see unrenderedBy). It calls the function allowed with
+// the path of each marker file, and ignores the marker file if the result is false. Under path policies, allowed must
+// return false outside --cluster-paths. Otherwise the marker file of one team could keep files of another team from
+// being loaded.
+func (u *unrendered) strip(tree watcher.Tree, allowed func(file string) bool) watcher.Tree {
 	changed, gone := tree.Files.Since(u.last)
 	u.last = tree.Files
 	for _, file := range gone {
@@ -49,7 +50,7 @@ func (u *unrendered) strip(tree watcher.Tree, counts func(file string) bool) wat
 		}
 	}
 	for _, f := range changed {
-		if unrenderedBy(f.Path) != "" && counts(f.Path) {
+		if unrenderedBy(f.Path) != "" && allowed(f.Path) {
 			u.mark(f.Path)
 		}
 	}
@@ -82,8 +83,8 @@ func (u *unrendered) unmark(file string) {
 	}
 }
 
-// skip removes from the tree each file that is in the directory of a marker file or below it, and adds it to
-// tree.Skipped. It reads the whole list of files.
+// skip removes from the tree each file that is in the directory of a marker file or below it, and adds the file to
+// tree.Skipped. skip looks at all files of the tree, so it is called only if there is a marker file.
 func (u *unrendered) skip(tree watcher.Tree) watcher.Tree {
 	var files []watcher.File
 	below := map[string]int{}

@@ -57,10 +57,11 @@ func (s *serving) restorePrevious(key manifest.Key, before served, serving bool,
 	s.unsettled[key] = struct{}{}
 }
 
-// closeUnsettled adds an Invalid, with the message why, for an object that could not be served because of a
-// panic. It adds nothing if Withhold returns nil.
-func (s *serving) closeUnsettled(o *manifest.Object, why string, change *Change) {
-	if invalid := Withhold(o, why); invalid != nil {
+// closeUnsettled adds an Invalid to change for the object o, which could not be served because of a panic. The
+// Invalid has the given message. closeUnsettled adds nothing if the Invalid would have no effect (Withhold returns
+// nil).
+func (s *serving) closeUnsettled(o *manifest.Object, message string, change *Change) {
+	if invalid := Withhold(o, message); invalid != nil {
 		s.invalid[o.Key] = invalid
 		change.Invalid = append(change.Invalid, invalid)
 	}

@@ -98,7 +98,7 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
-// tables returns the number of virtual hosts that the method places yields. It returns 0 if a is nil.
+// tables returns how many virtual hosts a.places() yields. It returns 0 if a is nil.
 func (a *attachOut) tables() (n int) {
 	if a == nil {
 		return 0
@@ -109,10 +109,10 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without returns p without the listeners that the route lost to routes of another kind (lost). If p has one of
-// these listeners, the result rejection is a message with the routes that won, and left.Accepted has the same
-// message. Otherwise rejection is "". If p loses its last listener, left.Accepted also has the reason
-// HostnameConflict, which rejects the parentRef.
+// without returns a copy of p (the result "left") that lacks some listeners: those in the parameter lost, which the
+// route lost to routes of another kind. If p has such a listener, the result rejection is a message with the routes
+// that won, and left.Accepted has the same message. Otherwise rejection is "". If p loses its last listener,
+// left.Accepted also has the reason HostnameConflict, which rejects the parentRef.
 func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
 	var words []string
 	left = p

@@ -15,32 +15,34 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// childEntry is an entry in the status of a child route, for one parent route. An entry belongs to a parentRef
-// of the child, or to a parent that selects the child although no parentRef names the parent. The Gateway API
-// identifies entries by parentRef. So each parentRef has its own entry, even if two parentRefs differ only in
-// sectionName. One entry can stand for several rules of the parent, several ports, and several chains of
-// parents. The child is accepted if one rule accepts the child. The condition PartiallyInvalid then has the
-// messages in Dropped.
+// childEntry is an entry in the status of a child route, for one parent route. An entry belongs to a parentRef of the
+// child, or to a parent that selects the child although no parentRef names the parent. The Gateway API identifies
+// entries by parentRef. So each parentRef has its own entry, even if two parentRefs differ only in sectionName. One
+// entry can stand for several rules of the parent, several ports, and several chains of parents. The child is
+// accepted if at least one of these rules accepts the child.
 type childEntry struct {
 	Ref    gwv1.ParentReference
 	Index  int // index in spec.parentRefs, -1 if no parentRef names the parent
 	Parent manifest.Key
 	Named  bool // a rule of the parent selects the child by name
-	// Accepted is for the condition Accepted. If a rule of the parent accepts the child, Reason is "". Message then
-	// lists the other rules into which no match of the child fits (BindingRejection.Unfit). If no rule accepts the
-	// child, Accepted has the Reason of the first rejection, and the messages of all rejections (see reject).
+	// Accepted is for the condition Accepted. If no rule accepts the child, Accepted has the Reason of the first
+	// rejection, and the messages of all rejections (see reject). If a rule accepts the child, Reason is "". Message
+	// then lists the rules that reject the child only because no match of the child fits (BindingRejection.Unfit).
 	Accepted route.BindingRejection
 	Resolved manifest.Verdict[gwv1.RouteConditionReason]
-	// Dropped are the messages of the condition PartiallyInvalid. They name the rules that reject the child for
-	// another reason than Unfit, and the matches and settings of the child that are not served.
+	// Dropped has the messages of the condition PartiallyInvalid, which an accepted child gets. They name the rules
+	// that reject the child for another reason than Unfit, and the matches and settings of the child that are not
+	// served.
 	Dropped []string
-	// beside are the rejections by some rules of the parent, if other rules accept the child.
+	// beside has all rejections of the child that this entry is about. reject moves them to Accepted, so that beside
+	// is empty if no rule accepts the child.
 	beside []route.BindingRejection
 }
 
-// of returns the bindings of a child to one parent, nil if there are none. A binding is the result for the
-// child below one node of a parent (see bindingOut). The parameter bound has the bindings of the child to all
-// parents, sorted by parent.
+// of returns the bindings of a child to one parent, nil if there are none. A binding says which rules of the parent
+// accept or reject the child (see bindingOut). There are several bindings if the parent has several nodes (see
+// flatKey), one binding for each node. The parameter bound has the bindings of the child to all parents, sorted by
+// parent.
 func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	first := slices.IndexFunc(bound, func(b *bindingOf) bool { return b.Parent == parent })
 	if first < 0 {
@@ -53,9 +55,9 @@ func of(bound []*bindingOf, parent manifest.Key) []*bindingOf {
 	return bound[first:last]
 }
 
-// concerned reports whether a rule accepts or rejects the child, although no parentRef of the child names this rule.
-// The parameter bindings has the results for the child below the parent (see bindingOut). The function unnamed is
-// true for a sectionName that no parentRef of the child has.
+// concerned reports whether the parent has a rule that accepts or rejects the child, although no parentRef of the
+// child names this rule by its sectionName. The parameter bindings has the bindings of the child to the parent (see
+// bindingOut). The function unnamed returns true for a sectionName that no parentRef of the child to this parent has.
 func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool) bool {
 	return slices.ContainsFunc(bindings, func(b *bindingOf) bool {
 		return slices.ContainsFunc(b.Sections, unnamed) ||
@@ -63,11 +65,11 @@ func (e *childEntry) concerned(bindings []*bindingOf, unnamed func(string) bool)
 	})
 }
 
-// join fills the entry with the result for the child below one parent. The parameter bindings says, for each node of
-// the parent, which rules accept or reject the child (see bindingOut). Only the rules that the entry is about
-// count: meant(section) is true for the names of these rules. Rejections by the whole parent always count. If none of
-// these rules accepts the child, the entry becomes a rejection. The message of the rejection may contain the
-// sectionName of the parentRef (the parameter section).
+// join fills the entry with the bindings of the child to one parent. The parameter bindings has one binding for each
+// node of the parent. A binding says which rules of the parent accept or reject the child (see bindingOut). join uses
+// the results of those rules for whose name the function meant returns true, and all rejections by the whole parent.
+// It ignores other rules. If none of the used rules accepts the child, the entry becomes a rejection. The message of
+// the rejection may contain the sectionName of the parentRef (the parameter section).
 func (e *childEntry) join(bindings []*bindingOf, meant func(section string) bool, section string) {
 	used, chains := false, map[string]bool{}
 	for _, b := range bindings {
@@ -127,9 +129,9 @@ func (e *childEntry) drop(b *bindingOf) {
 	}
 }
 
-// reject makes the entry a rejection, because no rule of the parent accepts the child. Accepted gets the Reason
-// of the first rejection in beside, and the messages of all rejections there. If beside is empty, the Reason is
-// UnsupportedValue, and the message names the sectionName of the parentRef (section).
+// reject makes the entry a rejection, because no rule of the parent accepts the child. The field Accepted gets the
+// Reason of the first rejection in e.beside, and the messages of all rejections in e.beside. If e.beside is empty,
+// the Reason is UnsupportedValue, and the message names the sectionName of the parentRef (the parameter section).
 func (e *childEntry) reject(section string) {
 	if len(e.beside) == 0 {
 		e.Accepted = route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Hint: hintSuperset,
@@ -160,9 +162,8 @@ func (e *childEntry) status(generation int64) gwv1.RouteParentStatus {
 }
 
 // problem returns the problem that is shown at a child (key) for a rejection (why). The Field of the problem is
-// why.Field. If why.Field is "", Field is the path of the parentRef, or "spec" if the entry belongs to no
-// parentRef. In an entry without a parentRef, the message also says that requests from this parent never reach
-// the child.
+// why.Field. If why.Field is "", Field is the path of the parentRef, or "spec" if the entry belongs to no parentRef.
+// If the entry belongs to no parentRef, the message also says that requests from e.Parent never reach the child.
 func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, severity manifest.Severity) manifest.Problem {
 	problem := manifest.Problem{Code: string(why.Reason), Severity: severity, Object: key, Field: why.Field, Message: why.Message, Hint: why.Hint}
 	if reasonBound(why.Reason) {

@@ -32,10 +32,10 @@ func shownBy(client string, own []*entry) []*entry {
 	return out
 }
 
-// shownBackends returns copies of backend keys for a Gateway that presents a client certificate to backends. The
-// parameter backends has the keys. The copies are the keys of the clusters with this certificate. The parameter
-// client is "namespace/name" of the Secret with the certificate. If client is "", the result is the parameter
-// backends itself.
+// shownBackends returns the keys of the clusters that a Gateway uses if it presents a client certificate to
+// backends. Each is a copy of a key in the parameter backends, with the certificate added. The parameter client is
+// "namespace/name" of the Secret with the certificate. If client is "", the result is the parameter backends
+// itself.
 func shownBackends(client string, backends []*backend.Key) []*backend.Key {
 	if client == "" {
 		return backends

@@ -94,10 +94,11 @@ func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entr
 	return owners
 }
 
-// moved returns the rules to remove from a table and the rules to add to it. The parameter members has the changes of
-// the table's rules, in order. If a rule is added and then changed, the result added has only its last version. Two
-// versions of a rule can have the same ID at once: a rule that begins or stops delegating keeps its ID, and the new
-// version may be added before the old version is removed.
+// moved returns the rules to remove from a table and the rules to add to it. The parameter members has the changes
+// of the table's rules, in order. If a rule is added and then changed, the result added has only its last version.
+// moved does not identify a version by the ID alone, because two versions of a rule can have the same ID at once: a
+// rule that begins or stops delegating keeps its ID, and the new version may be added before the old version is
+// removed.
 func moved(members []memo.Member[string, *entry]) (removed, added []*entry) {
 	here := make(map[string][]*entry, len(members)) // new versions of rules, by ID
 	for _, m := range members {
@@ -144,8 +145,9 @@ func withoutMarks[M any](members []memo.Member[string, M]) []memo.Member[string,
 	return slices.DeleteFunc(members, func(m memo.Member[string, M]) bool { return strings.HasPrefix(m.ID, mark) })
 }
 
-// mark is the beginning of the ID of a mark: a member of the fold tableRules.table that has no rule. A virtual host
-// with a mark exists even if it has no rules; it then answers 404. Without this virtual host, a wildcard host would
-// get the requests. There are two kinds of marks: one for the hostname of each HTTP or HTTPS listener that Envoy can
-// serve (listen.Listener.Serves), and one for each host of a root route that itself has no rules there.
+// mark is the beginning of the IDs of marks. A mark is a member without a rule in the memo.Fold tableRules.table. A
+// virtual host with a mark exists even if it has no rules; it then answers 404. Without this virtual host, a
+// wildcard host would get the requests. There are two kinds of marks:
+//   - one for the hostname of each HTTP or HTTPS listener that Envoy can serve (listen.Listener.Serves)
+//   - one for each virtual host of a root route, if the root route has no rules of its own in this virtual host
 const mark = "mark "

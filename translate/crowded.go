@@ -32,9 +32,9 @@ type attachments struct {
 	Crowded []overLimitAt
 }
 
-// overLimitAt is an object, or a section of an object, that fails closed because too many policies apply.
-// Section is the name of a rule, listener or port, "" for the whole object. If Unread is true, more than
-// maxAims targets of policies may apply to the object, and none of these policies was read.
+// overLimitAt is an object, or a section of an object, that fails closed because too many policies apply. Section is
+// the name of a rule, listener or port, "" for the whole object. If Unread is true, the policies that could apply to
+// the object have more than maxAims targets in total, and none of these policies was read.
 type overLimitAt struct {
 	Object  manifest.Key
 	Section string
@@ -108,8 +108,9 @@ func (at *attachments) closing(kind, section string) *closing {
 
 // policyTarget is a policy with some of its targets. Which targets it has depends on where the policyTarget is used:
 //   - targetRules.named: the targets that name one object.
-//   - targetRules.wanted: the selectors with the same alphabetically first label, or the selectors of all objects
-//     of one kind (see wantedLabel).
+//   - targetRules.wanted: the targets that are selectors, grouped by the alphabetically first label of the selector.
+//     The selectors without labels form one group for each kind, because they select all objects of the kind (see
+//     wantedLabel).
 //   - attachments: the targets that apply to one object.
 type policyTarget struct {
 	Policy  manifest.Key

@@ -11,13 +11,13 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// listDelegations returns what the ir.View shows about delegation: one ir.Delegation for each match that
-// delegates (route.Point). The parameter nodes has the nodes that delegate (see flatKey). The parameter
-// children has, for each of these nodes, the candidates that are not accepted as child.
-func listDelegations(nodes memo.Ordered[delegating], children memo.Ordered[rejectedBelow]) []ir.Delegation {
+// listDelegations returns what the ir.View shows about delegation: one ir.Delegation for each match that delegates
+// (route.Point). The parameter nodes has the nodes that delegate (see flatKey). The parameter rejections has, by
+// node, the routes that some matches of the node do not accept as children (see rejectedChild).
+func listDelegations(nodes memo.Ordered[delegating], rejections memo.Ordered[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
-	for below := range children.All() {
+	for below := range rejections.All() {
 		rejected[below.flatKey] = rejectedAtPoints(below)
 	}
 	for node := range nodes.All() {
@@ -42,13 +42,16 @@ func keyOfChain(chain []ir.Hop, port int32) flatKey {
 	return key
 }
 
-// rejectedAt has the candidates (see linkKey) that one node (flatKey) rejects as children, each with the reasons. The
-// method under looks up the candidates that are rejected at one delegating match (route.Point).
+// rejectedAt has the candidates (see linkKey) that one node (flatKey) does not accept as children, with the reasons.
+// Each reason is in one of the fields. The method "under" looks up the candidates that one delegating match
+// (route.Point) rejects.
 type rejectedAt struct {
-	rules  map[string][]orderedReason // by Point.At: the rule in its route
-	points map[string][]orderedReason // by Point.Name
-	// anywhere has the candidates that no rule accepts, and whose rejection names neither a rule nor a Point. The
-	// method under returns all of them for each Point that has allowedRoutes.
+	// The field rules has the reasons about a whole rule of the node's route, by Point.At. The field points has the
+	// reasons about single matches, by Point.Name.
+	rules  map[string][]orderedReason
+	points map[string][]orderedReason
+	// anywhere has the reasons that name neither a rule nor a Point. Their candidates are accepted by no rule. The
+	// method "under" returns them for each Point that has allowedRoutes.
 	anywhere []orderedReason
 }
 
@@ -59,9 +62,10 @@ type orderedReason struct {
 	order int
 }
 
-// rejectedAtPoints groups the rejected candidates of a node (flatKey) for the method rejectedAt.under, which
-// looks them up by delegating match (route.Point). The method under must find a candidate for the same Points for
-// which rejectedChild.reasonUnder returns a reason.
+// rejectedAtPoints groups the rejected candidates of one node (below) by the part of the node's route that the
+// rejection is about. So the method rejectedAt.under can look up the candidates that one delegating match
+// (route.Point) rejects. The grouping must agree with rejectedChild.reasonUnder: under returns a candidate for a
+// Point exactly if reasonUnder finds a reason for this Point.
 func rejectedAtPoints(below rejectedBelow) rejectedAt {
 	at := rejectedAt{map[string][]orderedReason{}, map[string][]orderedReason{}, nil}
 	order := 0

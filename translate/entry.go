@@ -41,12 +41,12 @@ type closing struct {
 	Unasked string
 }
 
-// before reports whether the new reason by must replace the reason that was found first (the parameter earlier). A
+// before reports whether the new reason c must replace the reason that was found first (the parameter earlier). A
 // nil closing means no reason: nil replaces nothing, and any reason replaces nil. If both reasons exist, the earlier
-// reason normally stays. There is one exception: if only the earlier reason has Unasked, the new reason replaces it.
-// A reason with Unasked ends when the issuer is requested; a reason without Unasked does not.
-func (by *closing) before(earlier *closing) bool {
-	return by != nil && (earlier == nil || earlier.Unasked != "" && by.Unasked == "")
+// reason stays, with one exception: an earlier reason with Unasked is replaced by a new reason without Unasked. A
+// reason with Unasked ends when the issuer is requested; a reason without Unasked does not.
+func (c *closing) before(earlier *closing) bool {
+	return c != nil && (earlier == nil || earlier.Unasked != "" && c.Unasked == "")
 }
 
 // closed returns an entry that has the same match as e and answers 500 (UNAVAILABLE for a GRPCRoute). The
@@ -61,9 +61,10 @@ func (e *entry) closed(by *closing) *entry {
 	return &entry{Rule: rule, Encoded: encoded}
 }
 
-// sets reports whether the route of e sets a policy field itself, so that the listener's policies do not set
-// the field. A route sets a field by a TrafficPolicy or by a filter. A filter counts only if Envoy accepts the
-// field on a virtual host.
+// sets reports whether the route of e itself sets a policy field, so that the listener's policies must not set it. A
+// TrafficPolicy of the route can set any policy field. A filter of the rule counts only for fields that a virtual
+// host can configure for all of its routes (xds.HeldByHost). For other fields, the rule's setting takes precedence
+// over the listener's policies anyway (policy.RouteHas).
 func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }

@@ -17,8 +17,8 @@ type Expiry struct {
 	certificates []ir.Certificate
 	authorities  []ir.Authorities
 	problems     []manifest.Problem
-	// from is the time for which the problems were computed. Before the time until, the problems stay the same.
-	// If until is zero, the problems do not change with time.
+	// The field from is the time for which the problems were computed. The field until is the first time after it at
+	// which the problems can change, or zero if they cannot change with time.
 	from, until time.Time
 }
 

@@ -14,13 +14,15 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// graftOut is what one node of a delegation tree (flatKey) adds to the virtual hosts (tableKey) of the tree's root
-// route. Each node is a route. The root's own rules are not in its graftOut, but in its mountOut.
+// graftOut is the result for one node of a delegation tree. Each node is a route (see flatKey). graftOut has what
+// the node adds to the virtual hosts (tableKey) of the tree's root route, and what is wrong with the node's
+// delegating rules. If the node is the root itself, Entries has only guards (see runGraft): the root's other rules
+// are in its mountOut.
 type graftOut struct {
 	Tables   []tableKey
 	Entries  []*entry
 	Backends []*backend.Key
-	SignIns  []manifest.Key // the value of flatOut.SignIns; nil if the node is a root
+	SignIns  []manifest.Key // as flatOut.SignIns; nil if the node is a root
 	// Uses says how much of each policy is effective at the node's own rules. It is nil if the node is a root.
 	Uses []policy.Use
 	// Unresolved says which delegating rules find no route or must not delegate. It is good if there are none.
@@ -79,9 +81,13 @@ func (s search) rejections() string {
 	return text
 }
 
-// complain adds what is wrong with a delegating rule (s) to Problems and Unresolved. It reports the first of
-// these that applies: a route that the rule names does not exist, a reference closes a cycle, or the rule accepts
-// no route. If none of these applies, complain only calls beside.
+// complain adds what is wrong with a delegating rule (s) to out.Problems and out.Unresolved. It reports only the
+// first of these faults that the rule has:
+//   - A route that the rule names does not exist.
+//   - A reference closes a cycle.
+//   - The rule accepts no route.
+//
+// If the rule has none of these faults, complain calls beside, which reports the routes that the rule rejects.
 func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
@@ -112,9 +118,10 @@ func (out *graftOut) complain(s search) {
 	}
 }
 
-// beside records which routes a delegating rule rejects while it accepts others, as text in Beside. The
-// parameter at is the path of the rule. If the rule names a rejected route in backendRefs, and the parentRefs
-// of that route do not allow the parent, there is also a warning in Problems.
+// beside reports the routes that a delegating rule rejects, although the rule accepts other routes. The parameter at
+// is the path of the rule. beside adds a message about the rejected routes to out.Beside. It also adds a warning to
+// out.Problems for each rejected route that the rule names in backendRefs, if the parentRefs of the rejected route
+// do not name the delegating route.
 func (out *graftOut) beside(at string, s search) {
 	if len(s.rejected) == 0 {
 		return

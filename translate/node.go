@@ -60,9 +60,9 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	return nil, problems
 }
 
-// serving returns the names in out.Live (see route.Flat) below which the node (see flatKey) has an entry, or a
-// delegating match of its own. The names in out.Live are names of the parent's delegating matches (route.Point).
-// serving keeps their order.
+// serving returns the names in out.Live through which the node (see flatKey) really serves, in the order of
+// out.Live. The names in out.Live are names of Points (delegating matches) of the parent. The node serves through
+// such a Point if an entry or a Point of the node is below it.
 func (out *flatOut) serving() []string {
 	stands := map[string]bool{}
 	above := func(rule *ir.Rule) { stands[rule.Name[:max(strings.LastIndexByte(rule.Name, '>'), 0)]] = true }
@@ -84,10 +84,10 @@ func (out *flatOut) serving() []string {
 // serves reports whether any rule of the node is served below its parent.
 func (out *flatOut) serves() bool { return len(out.Live) > 0 && !out.Whole }
 
-// rejection returns why the node (see flatKey) is not served below its parent. If Flat.Conflict is set, the node is
-// not served below those rules of the parent that the node's parentRefs name (inclusion, GEP-1058). The node may
-// still be served below rules of the parent that name the node. If Flat.Conflict is not set, the Reason is "" in two
-// cases: the node is served, or nothing explains why the node is not served.
+// rejection returns why the node (see flatKey) is not served below its parent. There are two ways to be served
+// there: the node's parentRefs name the parent (inclusion, GEP-1058), or a rule of the parent selects the node
+// (delegation, EP-10943). If Flat.Conflict is set, the rejection is only about inclusion: delegation may still work.
+// If the Reason is "", the node is served, or the reason is not known.
 func (out *flatOut) rejection() route.BindingRejection {
 	refused := route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue}
 	switch {
@@ -150,9 +150,10 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 	return []flatKey{key}
 }
 
-// pointsOut is what the rule "link" reads of a node (see flatKey) for each candidate child of the node. Points and
-// Hosts are from the node's flatOut, and Closed is from the budgets. The type is separate from flatOut, so that an
-// edit of a route's rule that does not delegate has no effect on the children of the node.
+// pointsOut is the part of a node (see flatKey) that its candidate children depend on: the memo rule "link" reads it
+// for each candidate. Points and Hosts are from the node's flatOut, and Closed is from the budgets. The type is
+// separate from flatOut, so that the children are not computed again if only rules of the route change that do not
+// delegate.
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
@@ -170,7 +171,8 @@ func (out *pointsOut) overBudget(namespace string) bool {
 	return out.Closed[""]
 }
 
-// linkOut is the result for a link (linkKey): the node of a parent, and a candidate for a child of that node.
+// linkOut is the result of the memo rule "link" for a link (linkKey). A link is a pair: the node of a parent, and a
+// route that may become a child of this node (the candidate).
 type linkOut struct {
 	route.Linked
 	// Hosts are the hosts of the root that the child serves.

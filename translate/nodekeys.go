@@ -43,7 +43,8 @@ func (k flatKey) depth() int {
 	return strings.Count(k.Via, ">") + 1
 }
 
-// root returns the first route of the chain, which is the node's own route for a root.
+// root returns the key of the route at the top of the node's tree. If the node has no parent, this is the node's own
+// route.
 func (k flatKey) root() manifest.Key {
 	if k.Via == "" {
 		return k.Route
@@ -78,9 +79,9 @@ func (k flatKey) branch() branchKey {
 	return out
 }
 
-// heavy returns the branch (see branchKey) of a root's children in one namespace (the parameter space). If these
-// children can have many rules (see fanoutOut.Heavy), their own rules are counted in this branch. The node must be a
-// root.
+// heavy returns the key of the branch (see branchKey) for a root's children in one namespace (the parameter space).
+// The node k must be the root. If these children can have many rules (see fanoutOut.Heavy), the budget counts the
+// children's own rules in this branch. Otherwise it counts them in the branch that k.branch returns.
 func (k flatKey) heavy(space string) branchKey {
 	return branchKey{Root: k.Route, Port: k.Port, Space: space}
 }
@@ -94,7 +95,7 @@ type linkKey struct {
 
 func (k linkKey) String() string { return k.Parent.String() + " → " + k.Child.String() }
 
-// child returns the key of the node that the candidate has below the parent.
+// child returns the key of the candidate's node: the route k.Child as a child of the node k.Parent.
 func (k linkKey) child() flatKey {
 	return flatKey{Route: k.Child, Port: k.Parent.Port, Via: k.Parent.path()}
 }
@@ -109,9 +110,9 @@ type pointKey struct {
 // branchKey identifies a branch: delegated rules below one root on one port that have a common budget (see
 // budgetOut). A root has several branches:
 //   - The branch without a Space has the rules of the root's children.
-//   - A branch with a Space has the rules of all deeper routes below the root's children in that namespace. If the
-//     children in that namespace can have many rules (fanoutOut.Heavy), their rules are in this branch, too, and not
-//     in the branch without a Space.
+//   - The branch whose Space is a namespace belongs to the root's children in that namespace. It has the rules of
+//     all routes below these children, in any namespace. If these children can have many rules (fanoutOut.Heavy), it
+//     has the children's own rules, too; the branch without a Space then does not have them.
 type branchKey struct {
 	Root  manifest.Key
 	Port  int32
@@ -125,10 +126,10 @@ func (k branchKey) String() string {
 	return fmt.Sprintf("%s :%d, %s", k.Root, k.Port, k.Space)
 }
 
-// levelKey identifies the nodes (flatKey) of a branch that have the same number of parents.
+// levelKey identifies the nodes (flatKey) of a branch that have the same depth.
 type levelKey struct {
 	branchKey
-	Depth int // the number of parents, 0 for the root itself
+	Depth int // the number of routes above the node; 0 for the root itself
 }
 
 // routeKey returns the key of the HTTPRoute with a name of the form "namespace/name".

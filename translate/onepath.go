@@ -16,7 +16,7 @@ const maxOnePath = 100
 type onePath struct {
 	Rules  int // the number of rules in the group
 	Prefix string
-	// First is the first rule of the group after maxOnePath other rules.
+	// First is the first rule of the group over the limit: maxOnePath rules of the group come before it.
 	First *entry
 }
 

@@ -31,8 +31,8 @@ type Options struct {
 	TrustedHops uint32
 	// MaxDepth is the largest number of routes in a chain of delegation, root and leaf included. 0 means 32.
 	MaxDepth int
-	// MaxRoutes limits the number of rules that delegation can create on one host. 0 means 200,000. A small
-	// folder has a lower limit.
+	// MaxRoutes limits the number of rules that delegation can create on one host. 0 means 200,000. In a folder
+	// with few routes, the limit is lower than MaxRoutes: see budgetBase.
 	MaxRoutes int
 	// MaxCopies limits the total cost of copies: Envoy has a copy of each match in each virtual host of its route.
 	// The unit is one plain route of Envoy. What is free does not count, for example four plain routes for each

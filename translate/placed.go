@@ -7,10 +7,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// placed has the rules of a node, as the virtual hosts contain them. A node is a route in a delegation tree (see
-// flatKey). Its own entries are its rules before the policies of listeners and the client certificates of Gateways
-// are added. A virtual host contains the node's own entries, unless its listener has policies or its Gateway
-// presents a client certificate to backends.
+// placed says which rules of a node the virtual hosts contain. A node is a route in a delegation tree (see flatKey).
+// The node's own entries are its rules without the policies of listeners and without the client certificates of
+// Gateways. Most virtual hosts contain the own entries. A virtual host may contain changed entries if its listener
+// has policies, or if its Gateway presents a client certificate to backends.
 type placed struct {
 	// Entries has the entries of the node in each virtual host where they differ from the node's own entries. All
 	// other virtual hosts contain the node's own entries.
@@ -19,16 +19,16 @@ type placed struct {
 	// backends. Gateway and Secret are written as "namespace/name".
 	Clients map[string]string
 	// Closed has, by Gateway, a reason why rules of the node answer 500 there. Either the policies of a listener
-	// close all rules, or Envoys rejected some rules. Closed has no rejections of rules in virtual hosts whose
-	// listener has no policies and whose Gateway presents no client certificate.
+	// close all rules, or Envoys rejected some rules. Rejections count only in virtual hosts whose listener has
+	// policies or whose Gateway presents a client certificate.
 	Closed map[string]string
 	// Problems has a problem for each entry that differs from the node's own entry, and that Envoys reject or are
 	// too old for.
 	Problems []manifest.Problem
 }
 
-// in returns the entries of the node in one virtual host (the parameter table). The parameter own has the node's own
-// entries. The result is own if the virtual host is not in Entries.
+// in returns the entries of the node in one virtual host (the parameter table). These are the entries in p.Entries,
+// if p.Entries has the virtual host. Otherwise they are the node's own entries (the parameter own).
 func (p placed) in(table tableKey, own []*entry) []*entry {
 	if entries, other := p.Entries[table]; other {
 		return entries

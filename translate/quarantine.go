@@ -109,9 +109,9 @@ func replace[K comparable, V any, M ~map[K]V](in *memo.Input[K, V], before, afte
 func holderOf(name string) manifest.Key { return RuleOf(name).Object }
 
 // RuleOf returns the route and the path of a rule from the name of its Envoy route. For example,
-// "HTTPRoute/infra/root/0/0>team/child/1/0" is spec.rules[1] of team/child. The path is "spec.rules" if the
-// name has no index of a rule. RuleOf returns the zero Field if the name has fewer than three parts after the
-// kind.
+// "HTTPRoute/infra/root/0/0>team/child/1/0" is spec.rules[1] of team/child. After the last ">", the parts of the name
+// are the kind, the namespace, the name and the index of the rule; the kind may be absent. If the part for the index
+// is not a number, the path is "spec.rules". If this part is absent, RuleOf returns the zero Field.
 func RuleOf(name string) manifest.Field {
 	name = name[strings.LastIndexByte(name, '>')+1:]
 	kind := "HTTPRoute" // in the name of a delegated rule, only the root has a kind

@@ -15,13 +15,13 @@ import (
 // Candidates that are rejected below a node. Both the status of the parent and the status of the candidate
 // report the rejection (docs/design/routes.md).
 
-// rejectedChild is a candidate that some delegating matches (route.Point) of a node do not accept as child. A node
-// is a route in a delegation tree (see flatKey). A candidate is a route that a Point of the node selects or admits,
-// or whose parentRefs name the node's route.
+// rejectedChild is a candidate that a node rejects, completely or in part. A node is a route in a delegation tree
+// (see flatKey). A rule of this route has a Point for each of its matches that delegate (see route.Point). A
+// candidate is a route that a Point of the node selects or admits, or whose parentRefs name the node's route.
 type rejectedChild struct {
 	rejectedChildKey
-	// Points are the names of the node's Points that do not accept the candidate. The list is empty if Elsewhere is
-	// true and Node is false. Why has the reasons of the rejection.
+	// Points has the names of the node's Points that do not accept the candidate. But Points is empty if rules of the
+	// node reject the candidate (Node is false) and other Points accept it (Elsewhere is true). Why has the reasons.
 	Points []string
 	Why    []route.BindingRejection
 	// Cycle is true if the candidate is the node's own route, or a route above the node. Elsewhere is true if other
@@ -33,9 +33,9 @@ type rejectedChild struct {
 type rejectedChildKey struct {
 	// Child is the rejected candidate: the route that could be a child of the parent.
 	Child manifest.Key
-	// Node says why the candidate is rejected. If Node is false, rules of the parent do not accept the candidate as
-	// child. If Node is true, the candidate is a child of the parent, with a node in the tree (flatKey), but some
-	// delegating matches (route.Point) of the parent lead to none of the candidate's rules.
+	// Node is true if the candidate is nevertheless a child of the parent, with a node of its own in the tree
+	// (flatKey). It is then rejected because some Points of the parent (see route.Point) lead to none of its rules.
+	// If Node is false, rules of the parent do not accept the candidate as child.
 	Node bool
 }
 
@@ -57,9 +57,9 @@ func rejectedLinks(key linkKey, l *linkOut, yield func(memo.Place[flatKey, rejec
 	yield(memo.Place[flatKey, rejectedChildKey]{Key: key.Parent, ID: out.rejectedChildKey}, out)
 }
 
-// rejectedNodes yields a child route as a rejectedChild, if some delegating matches (route.Point) of its parent lead
-// to none of the child's rules. The parameter key is the child's node. The Key of the yielded Place is the parent's
-// node.
+// rejectedNodes yields a rejectedChild for a child route, if its parent delegates to the child by some matches
+// (route.Point) that lead to none of the child's rules. The parameter key is the node of the child. The rejectedChild
+// belongs to the node of the parent, which is the field Key of the yielded Place.
 func rejectedNodes(key flatKey, f *flatOut, yield func(memo.Place[flatKey, rejectedChildKey], *rejectedChild)) {
 	out := &rejectedChild{rejectedChildKey: rejectedChildKey{key.Route, true}, Elsewhere: len(f.Live) > 0}
 	live := setOf(f.Live)
@@ -88,9 +88,11 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// matters reports whether users must still see a rejection (why) if the delegating rule accepts other routes. They
-// must always see a cycle. They must see any other rejection, except in two cases: the candidate is served below
-// other delegating matches of the parent, or the candidate's sectionName names no rule with allowedRoutes.
+// matters reports whether users must still see a rejection (why) if the delegating rule accepts other routes. The
+// result is true for a cycle. For any other rejection, it is false in two cases, and true otherwise:
+//   - The candidate is a child of the parent (r.Node), and other delegating matches of the parent lead to its rules
+//     (r.Elsewhere).
+//   - The candidate's parentRef has a sectionName, and no rule with this name has allowedRoutes.
 func (r *rejectedChild) matters(why route.BindingRejection) bool {
 	return r.Cycle || !(r.Node && r.Elsewhere) && (why.Section == "" || why.Rule != "")
 }
@@ -98,9 +100,8 @@ func (r *rejectedChild) matters(why route.BindingRejection) bool {
 // reasonUnder returns the first reason in r.Why that applies to a delegating match (the parameter point). If no
 // reason applies, ok is false.
 //   - A reason with a Rule applies to all Points of that rule.
-//   - A reason without a Rule applies to the Points in r.Points.
-//   - If r.Points is empty and no other rule of the parent accepts the candidate, a reason without a Rule applies to
-//     every Point with allowedRoutes.
+//   - A reason without a Rule applies to the Points in r.Points. If r.Points is empty, and no Point of the parent
+//     accepts the candidate (r.Elsewhere is false), the reason applies to every Point whose rule has allowedRoutes.
 func (r *rejectedChild) reasonUnder(point *route.Point) (why route.BindingRejection, ok bool) {
 	for _, why := range r.Why {
 		switch {

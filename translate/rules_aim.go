@@ -25,9 +25,9 @@ type targetRules struct {
 	kind string
 	// targets has the targets of each policy, in the order of its spec.
 	targets *memo.Rule[manifest.Key, []store.Target]
-	// The fold named has, for each object, the policies whose targetRefs name that object. The fold wanted has,
-	// for each label, the policies whose targetSelectors contain that label as the alphabetically first one, or
-	// select all objects of a kind (see labelAt).
+	// The fold named has, for each object, the policies whose targetRefs name that object. The fold wanted has the
+	// policies with targetSelectors. A selector is stored under the alphabetically first of its labels. A selector
+	// without labels, which selects all objects of a kind, is stored under an empty label (see labelAt).
 	named  *memo.Fold[manifest.Key, manifest.Key, *policyTarget, aims]
 	wanted *memo.Fold[labelAt, manifest.Key, *policyTarget, aims]
 	// The fold selectable has, by label, the objects with that label.
@@ -40,8 +40,8 @@ type targetRules struct {
 	byKind kinds
 }
 
-// aims are policies with some of their targets (see policyTarget), sorted by policy. The field Targets is the
-// number of all these targets.
+// aims has policies with their targets, sorted by policy. An aims value belongs to one object or label. It has only
+// the targets for this object or label (see policyTarget), and the field Targets is their number.
 type aims struct {
 	Targets int
 	Ordered memo.Ordered[*policyTarget]
@@ -88,9 +88,9 @@ type targetRulesIn struct {
 }
 
 // newTargetRules declares the rules for the targets of the policies of kind gk. The function read returns the
-// targets of a valid policy. The parameters sides are the inputs with the objects that targetSelectors of these
-// policies can select. Without sides, the selectors select nothing.
-func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, sides ...*objects) targetRules {
+// targets of a valid policy. The targetSelectors of these policies can select only objects in candidates. Without
+// candidates, they select nothing.
+func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, candidates ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := targetRules{
 		kind:   gk.Kind,
@@ -115,8 +115,8 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, re
 			yield(memo.Place[manifest.Key, manifest.Key]{Key: object, ID: key}, one)
 		}
 	}, deepEqual)
-	if len(sides) > 0 {
-		a.addSelectors(sides)
+	if len(candidates) > 0 {
+		a.addSelectors(candidates)
 	}
 	a.at = memo.NewRule(e, "policies at", a.runAt, deepEqual)
 	a.crowded = memo.NewFold[string, overLimitAt](e, "crowded", gather[overLimitAt](compareCrowded), memo.Ordered[overLimitAt].Same)
@@ -128,16 +128,17 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, re
 	return a
 }
 
-// addSelectors fills two folds of the receiver: wanted, with the labels in the selectors of policies, and
-// selectable, with the labels of the objects that selectors can select (sides).
-func (a targetRules) addSelectors(sides []*objects) {
+// addSelectors adds the inputs of two folds (memo.Fold), which store policies and objects by labels. The fold
+// a.wanted gets the policies with selectors. The fold a.selectable gets the objects in candidates, which are the
+// objects that selectors can select.
+func (a targetRules) addSelectors(candidates []*objects) {
 	memo.From(a.wanted, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[labelAt, manifest.Key], *policyTarget)) {
 		for label, one := range aimsBy(key, targets, wantedLabel) {
 			yield(memo.Place[labelAt, manifest.Key]{Key: label, ID: key}, one)
 		}
 	}, deepEqual)
-	for _, side := range sides {
-		memo.From(a.selectable, side, func(key manifest.Key, object *manifest.Object, yield func(memo.Place[labelAt, manifest.Key], *selectable)) {
+	for _, kind := range candidates {
+		memo.From(a.selectable, kind, func(key manifest.Key, object *manifest.Object, yield func(memo.Place[labelAt, manifest.Key], *selectable)) {
 			one := &selectable{key, object.Value.GetLabels()}
 			for _, label := range offeredLabels(key, one.Labels) {
 				yield(memo.Place[labelAt, manifest.Key]{Key: label, ID: key}, one)
@@ -178,11 +179,14 @@ func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	return out
 }
 
-// groups returns the policies that may apply to an object. The first element of groups has the policies that
-// name the object. One further element has those with a selector of all objects of the kind. For each label of
-// the object, one more element has those with a selector whose alphabetically first label is this label (see
-// wantedLabel). The result labels has the labels of the object. It is nil, and groups has only the first element,
-// if the object does not exist or its kind is unknown.
+// groups returns the policies that may apply to an object, in several elements:
+//   - The first element has the policies that name the object.
+//   - One element has the policies with a selector of all objects of the kind.
+//   - Each label of the object has one element, with the policies whose selector is stored under this label. A
+//     selector is stored under the alphabetically first of its labels (see wantedLabel).
+//
+// The result labels has the labels of the object. If the object does not exist or its kind is unknown, labels is
+// nil, and groups has only the first element.
 func (a targetRules) groups(c *memo.Ctx, key manifest.Key) (groups []aims, labels map[string]string) {
 	named, _ := a.named.Get(c, key)
 	groups = append(groups, named)
@@ -267,11 +271,10 @@ func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 	return slices.ContainsFunc(groups, func(group aims) bool { return group.Targets > 0 })
 }
 
-// objects returns the keys of the objects that a target of a policy is for, sorted. For a target with a name,
-// that is one object, which may not exist. For a selector, the parameter limit is the largest number of selected
-// objects that are returned, and at most maxAims candidates are examined. The result all is false if one of
-// these two limits ended the search.
-func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, all bool) {
+// objects returns the keys of the objects to which a target of a policy refers, sorted. For a target with a name,
+// this is one object, which may not exist. For a selector, objects examines at most maxAims candidates, and returns
+// at most limit objects. The result complete is false if either of these numbers ended the search.
+func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, complete bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
 		return []manifest.Key{targetKey(policy.Namespace, target)}, true

@@ -125,8 +125,9 @@ func (r *attachRules) runWide(c *memo.Ctx, key manifest.Key) copies {
 	return copies{Owner: key.Namespace, Tables: places, Cost: places, Free: freePlaces}
 }
 
-// runAttach returns where a route attaches. If its places (listen.Place) exceed what its namespace may have,
-// all parentRefs are rejected, and the route attaches nowhere.
+// runAttach returns where a route attaches. A place is a hostname on a listener (see listen.Place). A route may have
+// freePlaces places, and further places up to a limit of its namespace. If the route exceeds this limit, all its
+// parentRefs are rejected, and it attaches nowhere.
 func (r *attachRules) runAttach(c *memo.Ctx, key manifest.Key) *attachOut {
 	out := r.attachAll(c, key)
 	if out.tables() <= freePlaces {

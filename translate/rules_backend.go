@@ -110,7 +110,9 @@ func usesOf(key manifest.Key, m *mountOut, yield func(memo.Place[useKey, flatKey
 	})
 }
 
-// graftUses yields the backends that a node needs at each Gateway of its virtual hosts.
+// graftUses yields the backends that a child route needs. The parameter key is the node of the child route in a
+// delegation tree (see flatKey). Each backend is yielded once for each Gateway that has a virtual host with this
+// node.
 func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey], struct{})) {
 	seen := map[useKey]bool{}
 	for _, table := range g.Tables {
@@ -120,9 +122,9 @@ func graftUses(key flatKey, g *graftOut, yield func(memo.Place[useKey, flatKey],
 	}
 }
 
-// hostUses yields the backends of the external services that the policies of a listener call. It yields a memo.Place
-// for each of these backends: its Key is the pair of Gateway and backend, and its ID identifies the listener. The
-// functions usesOf and graftUses yield IDs of routes instead.
+// hostUses yields the backends of external services, such as an authorization service, that Envoy calls because of
+// the policies of a listener. It yields a memo.Place for each of these backends: its Key is the pair of Gateway and
+// backend, and its ID identifies the listener. The functions usesOf and graftUses yield IDs of routes instead.
 func hostUses(key listenerKey, p *hostPolicy, yield func(memo.Place[useKey, flatKey], struct{})) {
 	eachUse(tableKey{chainKey: chainKey{portKey: portKey{Gateway: key.Gateway}}}, p.Backends, map[useKey]bool{}, func(use useKey) {
 		yield(memo.Place[useKey, flatKey]{Key: use, ID: flatKey{Route: ir.GatewayKey(key.Gateway), Via: key.Listener}}, struct{}{})

@@ -89,9 +89,10 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 	return bound, asked.String() != from.Hosts.String()
 }
 
-// hostProblems returns a problem for each hostname of a route that the route's namespace may not serve, or may
-// serve only in part. For a route without hostnames, there is a problem if no host is left. The parameter from
-// is the route as bindHosts changed it. The parameter bound is the limit of the namespace.
+// hostProblems returns a problem for each hostname of a route that the route's namespace may not serve, or may serve
+// only in part. For a route without hostnames, there is a problem if the namespace may serve no host at all. The
+// parameter bound is the limit of the namespace. The parameter from is the route after bindHosts: from.Hostnames
+// still has all hostnames of the route, and from.Hosts has only the hosts within the limit.
 func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.Problem) {
 	for i, hostname := range from.Hostnames {
 		left := listen.Narrow(ir.HostsOf(hostname), bound.Hosts)
@@ -117,9 +118,9 @@ func hostProblems(from *route.Common, bound listen.Bound) (problems []manifest.P
 	return problems
 }
 
-// outOfBounds returns the rejection of a child route that may serve none of the hosts of its parent. The parameter
-// bound is the limit of the child's namespace, which is the reason. The parameter hosts has the hosts that the child
-// may serve.
+// outOfBounds returns the rejection of a child route that can serve no host of its parent, because the child's
+// namespace may serve only some hosts. The parameter bound is this limit of the namespace. The parameter hosts has
+// those hosts of the child route that are within the limit.
 func outOfBounds(parent manifest.Key, hosts ir.Hosts, bound listen.Bound) route.BindingRejection {
 	out := route.BindingRejection{Reason: listen.HostnameNotAllowed, Field: "spec.hostnames", Hint: bound.Hint("delegate to a route of another namespace, or add a hostname of the parent")}
 	if hosts.None() {

@@ -53,9 +53,10 @@ type demandOut struct {
 	Levels []int // the number of rules at each level, from the root's children down
 }
 
-// owner returns, as text, the namespace that is responsible for the size of the branch. If Team is true, or if Space
-// is "", this is the namespace of the root. Otherwise several namespaces may share the root. So the text is then
-// "root>child": the namespace of the root, and the namespace of the root's children in this branch (Space).
+// owner returns, as text, who is responsible for the size of the branch. If Team is true, or if Space is "", that is
+// the namespace of the root route. Otherwise the root may have children in several namespaces, and each of these
+// namespaces is responsible for its own children. The text is then "root>child": the namespace of the root, and the
+// namespace of the children in this branch (Space).
 func (d *demandOut) owner() string {
 	if d.Team || d.Space == "" {
 		return d.Root.Namespace
@@ -75,8 +76,9 @@ func compareDemands(a, b *demandOut) int {
 	return cmp.Or(route.CompareOrigins(a.Origin, b.Origin), cmp.Compare(a.Space, b.Space))
 }
 
-// crowd has all branches (see branchKey) that have rules on one host. The crowd of the fold budgetRules.all has
-// the branches of all hosts. Rules is the number of rules that these branches have in total, at all levels.
+// crowd is a set of branches (see branchKey) whose rules count together: the branches that have rules on one host or,
+// in the fold budgetRules.all, the branches of all hosts. Rules is the number of rules that these branches can have
+// in total, at all levels of delegation.
 type crowd struct {
 	Rules    int
 	Branches memo.Ordered[*demandOut]
@@ -92,8 +94,9 @@ type budgetOut struct {
 	// Rules is the number of rules that the host (or all hosts together, if Host is "") would have with the first
 	// omitted level. It is 0 if no level is omitted. Limit is the largest number that is allowed.
 	Rules, Limit int
-	// Few is true if the folder has so few routes that they determine Limit: it is the sum of budgetBase and
-	// budgetPerRoute for each route. Few is false if Limit comes from Options.MaxRoutes.
+	// Few is true if Limit depends only on the number of routes in the folder: Limit is then budgetBase +
+	// budgetPerRoute * routes. Few is false if Options.MaxRoutes determines Limit, because that limit is lower or
+	// equal.
 	Few bool
 	// Host is the host that would have too many rules. It is "" if all hosts together would have too many, or if no
 	// level is omitted.
@@ -132,8 +135,9 @@ type budgetIn struct {
 	MaxRoutes int
 }
 
-// budgetRules compute how many levels of delegation each branch (branchKey) may have. They count the rules of the
-// branches of each host and of all hosts, and cut the levels that exceed a limit.
+// budgetRules compute how many levels of delegation each branch (branchKey) may have. They count how many rules each
+// level of the branches can have, for each host and for all hosts together. If a sum exceeds its limit, levels of
+// some branches are left out, so that the limit is met.
 type budgetRules struct {
 	in     budgetIn
 	depths *memo.Fold[levelKey, flatKey, int, int]
@@ -183,8 +187,8 @@ func newBudgetRules(e *memo.Engine, in budgetIn) *budgetRules {
 	return r
 }
 
-// runDemand returns the number of rules at each level of a branch, and the virtual hosts (tableKey) of its
-// root. The result is empty if the root does not exist.
+// runDemand returns how many rules a branch (see branchKey) can have at each level of delegation, and the virtual
+// hosts (tableKey) of the root route of the branch. The result is empty if the root route does not exist.
 func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	object, ok := r.in.routes.Get(c, key.Root)
 	if !ok {
@@ -202,8 +206,9 @@ func (r *budgetRules) runDemand(c *memo.Ctx, key branchKey) *demandOut {
 	return out
 }
 
-// gatherDemands returns the step of two memo.Folds: budgetRules.crowd and budgetRules.all. The step adds new branches
-// to a crowd, removes old branches, and updates crowd.Rules.
+// gatherDemands returns the step function (see memo.NewFold) of the folds budgetRules.crowd and budgetRules.all. The
+// step function adds new branches (see branchKey) to a crowd, updates changed branches, removes branches that no
+// longer exist, and updates crowd.Rules.
 func gatherDemands() func(crowd, []memo.Member[branchKey, *demandOut]) crowd {
 	step := gather[branchKey](compareDemands)
 	rules := func(d *demandOut, had bool) (n int) {
@@ -253,10 +258,10 @@ func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut
 	return all.cut(r.in.MaxDepth, budgetOut{Limit: min(few, many), Few: few < many})
 }
 
-// cut returns the branches (see branchKey) that must stop delegating, each with its budget. It adds the rules
-// of all branches level by level, from the root down, while their sum is at most bound.Limit. A branch with a
-// level that does not fit keeps only the levels above. The parameter levels is the largest number of levels.
-// Each budget is a copy of bound with Depth and Rules set.
+// cut returns the branches (see branchKey) that must stop delegating, each with its budget. It counts the rules of
+// all branches together, level by level, from the root down. If the rules of a branch at one level would make the
+// count exceed bound.Limit, these rules are not counted, and the branch keeps only the levels above. The parameter
+// levels is the largest number of levels. Each budget is a copy of bound with Depth and Rules set.
 func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range levels {
@@ -272,10 +277,11 @@ func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	return out
 }
 
-// level returns the branches (see branchKey) that have rules at one level (the parameter depth). It leaves out the
-// branches in the parameter stopped: they were cut at a level above. If the root's own branch (the branch
-// without a Space) is in stopped, level also leaves out each branch of this root that has no rules at level 0. The
-// rules of such a branch are below rules of the root's own branch.
+// level returns the branches (see branchKey) that have rules at one level (the parameter depth). The parameter
+// stopped has the branches that were cut at a level above. level leaves out these branches:
+//   - A branch in stopped.
+//   - A branch without rules at level 0, if the own branch of its root (the branch without a Space) is in stopped.
+//     The rules of such a branch are below the rules of the own branch, which were cut.
 //
 // The result is in the order in which the method cut adds the branches: the branches of the owner with the fewest
 // rules come first (see the method owner). The parameter asked has the number of rules of each owner at the levels
@@ -297,9 +303,10 @@ func (so crowd) level(depth int, stopped map[branchKey]budgetOut, asked map[stri
 	return level
 }
 
-// runBudget returns the budget of a branch (see branchKey): how many levels may delegate. Each virtual host of
-// the root has a limit, and all hosts together have a limit. If several limits stop the branch, the result is
-// the budget with the smallest Depth. If none does, Depth is Options.MaxDepth.
+// runBudget returns the budget of a branch (see branchKey): how many levels of delegation are built (Depth). The
+// number of rules by delegation has a limit for each virtual host of the root, and a limit for all hosts together. If
+// rules of the branch exceed several limits, the result is the budget with the smallest Depth. If they exceed no
+// limit, Depth is Options.MaxDepth.
 func (r *budgetRules) runBudget(c *memo.Ctx, key branchKey) budgetOut {
 	out := budgetOut{Depth: r.in.MaxDepth}
 	for _, table := range r.demand.Get(c, key).Tables {

@@ -66,7 +66,9 @@ func refer(from manifest.Key, ref gwv1.SecretObjectReference) backend.Reference 
 	return backend.Refer(from, object)
 }
 
-// referAuthority returns the reference to an object with CA certificates, with default values.
+// referAuthority returns the reference ref as a backend.Reference. It refers to an object that contains CA
+// certificates. The parameter from is the object that contains ref. If ref has no namespace, the namespace is that of
+// the parameter from.
 func referAuthority(from manifest.Key, ref gwv1.ObjectReference) backend.Reference {
 	return backend.Refer(from, gwv1.BackendObjectReference{Group: &ref.Group, Kind: &ref.Kind, Name: ref.Name, Namespace: ref.Namespace})
 }

@@ -112,11 +112,13 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	return out
 }
 
-// handedOn returns the verdict for the condition ResolvedRefs of a root route (key): whether each delegating rule of
-// the root finds a route. The parameter mount has the ports that the root serves on, and the root's rules for each
-// port. Each port with delegating rules has a verdict (see graftOut.resolved). The result is the first bad verdict.
-// If all verdicts are good, the result is the last one. The message of a good verdict names the routes that a
-// delegating rule rejects, if the rule also accepts a route.
+// handedOn returns the verdict for the condition ResolvedRefs of a root route (key): whether each delegating rule
+// of the root finds a route. The parameter mount has the ports that the root serves on, and the root's rules for
+// each port. Each port with delegating rules has a verdict (see graftOut.resolved). The result is the first bad
+// verdict. If all verdicts are good, the result is the last verdict.
+//
+// A verdict can be good although a delegating rule rejects some routes, if the rule also accepts a route. The
+// message of the verdict then names the rejected routes.
 func (r *childRules) handedOn(c *memo.Ctx, key manifest.Key, mount *mountOut) manifest.Verdict[gwv1.RouteConditionReason] {
 	var out manifest.Verdict[gwv1.RouteConditionReason]
 	for _, port := range mount.Attach.Ports {

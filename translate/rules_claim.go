@@ -29,8 +29,8 @@ type claimRules struct {
 	streams *memo.Fold[listenerKey, streamAt, struct{}, int]
 }
 
-// streamAt is a TCPRoute, TLSRoute or UDPRoute, and a virtual host (tableKey) with one of the hostnames that this
-// route requests.
+// streamAt is a pair: a TCPRoute, TLSRoute or UDPRoute, and the key of the virtual host (tableKey) for one of the
+// hostnames that this route requests.
 type streamAt struct {
 	tableKey
 	Route manifest.Key
@@ -72,9 +72,9 @@ func newClaimRules(e *memo.Engine, in claimIn) *claimRules {
 	return r
 }
 
-// addClaims is the step of the memo.Fold claimed. Each new member, a listener or route with the domain, adds 1
-// to Count, and each removed member subtracts 1. Listener is taken from any member, because all members of a
-// virtual host have the same listener.
+// addClaims is the function step of the fold claimRules.claimed. The members of a virtual host are the listeners and
+// routes that have its domain. Each new member adds 1 to Count, and each removed member subtracts 1. Listener is
+// taken from any member, because all members of a virtual host have the same listener.
 func addClaims(of claim, members []memo.Member[string, string]) claim {
 	for _, m := range members {
 		switch {

@@ -104,8 +104,9 @@ func compareWins(a, b *win) int {
 	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
 }
 
-// winsOf yields a win for each listener at which a route (key) lost a host to a route of another namespace. The
-// Key of the yielded memo.Place is the winner: the route that got the host.
+// winsOf yields the wins of other routes over one route (the parameter key). There is one win for each listener at
+// which this route lost a host to a route of another namespace. The Key of the yielded memo.Place is the winner: the
+// route that got the host.
 func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
 	for at, loss := range a.Lost {
 		if loss.By.Namespace != key.Namespace {
@@ -189,11 +190,14 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 	})
 }
 
-// tablesOf returns the virtual hosts that a node (see flatKey) adds its rules to. The parameter hosts has the
-// hosts of the node. The result tables has the virtual hosts of the root that have at least one of these hosts.
-// The result guests has virtual hosts of narrower domains, which exist only if another route or a listener has
-// the domain. A node must not create them: requests for the domain would miss the rules of other children in
-// the wider virtual host.
+// tablesOf returns the virtual hosts that a node (see flatKey) adds its rules to. The parameter hosts has the hosts
+// of the node.
+//   - The result tables has those virtual hosts of the root route that contain at least one of these hosts.
+//   - The result guests has virtual hosts with narrower domains, for example a.example.com if tables has
+//     *.example.com. They exist only if another route or a listener has the narrower domain.
+//
+// The node must not create a virtual host of guests. Envoy looks only at the virtual host with the narrowest domain:
+// requests for a.example.com would then miss the rules that other children have in *.example.com.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
 	for _, parent := range r.admitted.Get(c, key.root()).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)

@@ -193,9 +193,8 @@ func notUsable(message, hint string) *credentialsOut {
 	return &credentialsOut{Problem: &manifest.Problem{Code: policy.BadCredentials, Message: message, Hint: hint}}
 }
 
-// tooLarge returns a result without credentials, with the problem that the credentials exceed
-// maxCredentialBytes. The parameter where names the Secrets, and begins the message. The parameter size is the
-// size in bytes.
-func tooLarge(where string, size int) *credentialsOut {
-	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", where, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
+// tooLarge returns a result without credentials, with the problem that the credentials exceed maxCredentialBytes.
+// The message begins with the text secrets, which names the Secrets. The parameter size is in bytes.
+func tooLarge(secrets string, size int) *credentialsOut {
+	return notUsable(fmt.Sprintf("%s: %d bytes are over the limit of %d", secrets, size, maxCredentialBytes), "ask a service by extAuth where there are so many users")
 }

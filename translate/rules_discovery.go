@@ -41,10 +41,10 @@ func (d *discoveryInputs) replace(set Discoveries) {
 // still fail closed.
 const codeIssuerNotAsked = "IssuerNotAsked"
 
-// discover reads the discovery document of an issuer. It sets the endpoints in the parameter provider that the
-// GatewayExtension does not name. If the document is known, the result is true. Otherwise the result is false, and
-// discover appends to problems a warning if the document was not requested yet, or an error if the issuer has no
-// usable answer.
+// discover reads the discovery document of an issuer. From the document, it sets those endpoints of the parameter
+// provider that the GatewayExtension leaves out. If the document is known, the result is true. Otherwise the result
+// is false, and discover appends to problems a warning if the document was not requested yet, or an error if the
+// issuer has no usable answer.
 func (r *extensionRules) discover(c *memo.Ctx, issuer string, provider *ir.SignIn, problems *[]manifest.Problem) bool {
 	found, asked := r.in.discoveries.Get(c, issuer)
 	if asked && found.Known() {

@@ -57,9 +57,10 @@ type hintRules struct {
 	near      *memo.Rule[manifest.Key, string]
 }
 
-// newHintRules declares the rules. The parameter inAny has the kinds whose objects are suggested from other
-// namespaces, because their names are not secret. The parameter inOwn has the kinds whose similar names are
-// suggested from the same namespace.
+// newHintRules declares the rules that suggest an object if a reference names an object that does not exist. For the
+// kinds in the parameter inAny, they suggest an object with the same name in another namespace, because the names of
+// these kinds are not secret. For the kinds in the parameter inOwn, they suggest an object with a similar name in the
+// same namespace.
 func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[nameBucket, manifest.Key]
 	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareNames), memo.Ordered[namedObject].Same)

@@ -205,14 +205,15 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 	return backends, append(problems, r.in.fill(c, extras)...)
 }
 
-// teamService returns the problem of a GatewayExtension that a team wrote, and not the platform: the flag
-// --cluster-paths is set, and does not name the file of the object. gatefold does not use such an object, for these
-// reasons (docs/guides/teams.md):
+// teamService returns the problem of a GatewayExtension that was written by a team, and not by the platform. It was
+// written by a team if the flag --cluster-paths is set and does not name the file of the object. gatefold does not
+// use such an object, for these reasons (docs/guides/teams.md):
 //
 //   - Envoy cannot restrict the response headers of a service of extAuth or rateLimit, nor the response status of
-//     any service. So the team's service could split the responses of a connection that other users share.
-//   - All JWT providers share one filter. If one provider changes, Envoy fetches the keys of all providers again. And
-//     Envoy removes the claim headers of each provider from requests to all routes with jwtAuth.
+//     any service. So the team's service could forge responses on a connection that other users share (response
+//     splitting).
+//   - All JWT providers share one filter. If one provider changes, Envoy fetches the keys of all providers again.
+//     And Envoy removes the claim headers of each provider from requests to all routes with jwtAuth.
 func teamService(spec *api.GatewayExtensionSpec) manifest.Problem {
 	problem := manifest.Problem{
 		Code: policy.ServiceNotAllowed, Severity: manifest.Error, Field: "spec",

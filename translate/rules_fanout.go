@@ -24,8 +24,8 @@ const (
 type fanoutOut struct {
 	// Rules is the number of rules, without the rules that Heavy counts.
 	Rules int
-	// Heavy is set only for a root route. It has the namespaces whose child routes can have more than heavyRules
-	// rules, each with this number of rules.
+	// Heavy is set only for a root route. It maps a namespace to the number of rules that the child routes of the
+	// namespace can have. It has only namespaces with more than heavyRules rules, and at most maxHeavy namespaces.
 	Heavy map[string]int
 }
 
@@ -35,7 +35,8 @@ type fanoutIn struct {
 	routes *objects
 }
 
-// fanoutRules count the rules that the children of nodes (flatKey) can have.
+// fanoutRules has the memo rule fanout. For each node (flatKey), fanout computes how many rules the children of the
+// node can have (see fanoutOut).
 type fanoutRules struct {
 	in     fanoutIn
 	fanout *memo.Rule[flatKey, *fanoutOut]

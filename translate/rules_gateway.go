@@ -204,9 +204,9 @@ func (r *gatewayRules) speaksOfInvalid(c *memo.Ctx, from *store.Invalid) bool {
 	return true
 }
 
-// speaksOf reports whether gatefold writes statuses and problems of objects that attach to a Gateway or
-// ListenerSet (parent). The result is false if gatefold does not serve the class of the parent's Gateway. In all
-// other cases it is true, also if the parent does not exist. For an invalid parent, speaksOfInvalid decides.
+// speaksOf reports whether gatefold writes statuses and problems of objects that attach to a Gateway or ListenerSet
+// (parent). If the parent is invalid, speaksOfInvalid decides. If the parent does not exist, the result is true.
+// Otherwise, the result is true if gatefold serves the class of the parent's Gateway.
 func (r *gatewayRules) speaksOf(c *memo.Ctx, parent manifest.Key) bool {
 	if invalid, ok := r.in.invalid.Get(c, parent); ok {
 		return r.speaksOfInvalid(c, invalid)

@@ -30,7 +30,7 @@ type bindingOut struct {
 	Unsupported []string
 }
 
-// bindingOf is a binding (bindingOut) with the linkKey that it is the result for. The field graftRules.bindings
+// bindingOf is the binding (bindingOut) of one link, together with the key of the link. The field graftRules.bindings
 // collects the bindings of each child.
 type bindingOf struct {
 	key linkKey
@@ -57,10 +57,12 @@ type graftIn struct {
 	WildcardNamespace string
 }
 
-// graftRules handle delegation. For each node of a delegation tree (see flatKey), the rule graft returns the rules
-// that the node adds to the virtual hosts (tableKey) of its root route. For each candidate child of a node, the rule
-// binding returns which rules of the parent accept or reject the child. The fold bindings collects these results by
-// child.
+// graftRules handle delegation:
+//   - The memo.Rule "graft" has a value for each node of a delegation tree (see flatKey): the route rules that the
+//     node adds to the virtual hosts (tableKey) of its root route.
+//   - The memo.Rule "binding" has a value for each candidate child of a node: which route rules of the parent accept
+//     or reject the child.
+//   - The memo.Fold "bindings" collects the values of "binding" by child.
 type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]

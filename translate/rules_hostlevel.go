@@ -87,14 +87,14 @@ func resolveHost(specs []*policy.Attached) policy.Resolved {
 }
 
 // weigh computes what the policies of a listener cost in each virtual host, and stores the cost in out.Units. It
-// stores the policy with the most expensive field in out.Heaviest. Only the policies in the parameter counted
-// contribute: those whose size is limited (policyOut.Counted). Fields that Envoy does not accept on a virtual host
-// do not count.
-func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, counted []*policy.Attached) {
-	if len(counted) == 0 {
+// stores the policy with the most expensive field in out.Heaviest. The parameter limited has the policies whose
+// size is limited (policyOut.Counted). The cost is that of these policies only. Fields that Envoy does not accept
+// on a virtual host do not count.
+func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, limited []*policy.Attached) {
+	if len(limited) == 0 {
 		return
 	}
-	resolved, sum, most := resolveHost(counted), route.Burden{}, -1
+	resolved, sum, most := resolveHost(limited), route.Burden{}, -1
 	for _, origin := range resolved.Origins {
 		if !xds.HeldByHost(origin.Field) {
 			continue
@@ -132,11 +132,12 @@ func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	return field
 }
 
-// hostOf is a Gateway or ListenerSet with one of its listeners.
+// hostOf is a listener, and an object whose policies apply to the listener: the Gateway or ListenerSet that defines
+// the listener or, for a listener of a ListenerSet, also the Gateway of that ListenerSet.
 type hostOf struct {
 	object   manifest.Key
 	listener string // the name that policies of the object use for the listener
-	above    bool   // true for a Gateway if the listener belongs to a ListenerSet
+	above    bool   // the object is the Gateway of the ListenerSet that defines the listener
 }
 
 // gatherHost adds policies to a gathering (the parameter into): the policies of the Gateway or ListenerSet

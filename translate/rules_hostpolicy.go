@@ -104,8 +104,8 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 	return &hostPolicy{Resolved: level.Resolved, Closed: closed, StreamsClosed: closed}
 }
 
-// runHostDemand returns the hostDemand of a listener. If the policies of the listener make its routes answer
-// 500, only the field Closed is set.
+// runHostDemand returns what the policies of a listener require of the routes of the listener (see hostDemand). If
+// these policies make the routes answer 500, only the field Closed of the result is set.
 func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDemand {
 	all := r.hostPolicy.Get(c, key)
 	if all.Closed != nil {
@@ -120,10 +120,10 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place returns the entries of a node (a route in a delegation tree, see flatKey) in the form that the virtual
-// hosts contain: with the policies of the listeners, and with the client certificates of the Gateways. The
-// parameter route is the key of the node's route. The parameter tables yields each virtual host of the node,
-// with the entries of the node before these policies and certificates are added.
+// place adds the policies of the listeners, and the client certificates of the Gateways, to the entries of a node (a
+// route in a delegation tree, see flatKey). It returns the entries as the virtual hosts contain them. The parameter
+// route is the key of the node's route. The parameter tables yields each virtual host of the node, with the node's
+// entries without these additions.
 func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
 	out := placed{}
 	type place struct { // the entries of a node are the same in all tables of a listener

@@ -14,8 +14,9 @@ import (
 // tenantAt is a namespace with routes at a Gateway ("namespace/name").
 type tenantAt struct{ Gateway, Namespace string }
 
-// maxIdentityBytes limits the total length, in bytes, of the names of a namespace's identity headers (see
-// identityAt) at a Gateway. Each host of the namespace contains all the names.
+// maxIdentityBytes limits the total length, in bytes, of the names of a namespace's identity headers (see identityAt)
+// at a Gateway. The limit is necessary because each virtual host with routes of the namespace repeats all these names
+// (see forged).
 const maxIdentityBytes = 2 << 10
 
 // identityAt is an identity header of a namespace at a Gateway: a header in which policies of its routes pass
@@ -114,9 +115,9 @@ func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
 }
 
 // yieldIdentities calls yield for each identity header (see identityAt) that the policies of the given entries set.
-// The parameter node is the node that the entries belong to; yield gets it as the ID of the Place and as the
-// member. The map seen has the headers that were yielded before. yieldIdentities skips these, and adds the new
-// ones.
+// The parameter node is the node that the entries belong to. yield gets a Place whose Key is the header and whose ID
+// is node. Its second argument is node, too: the node becomes one of the nodes that set the header. The map seen has
+// the headers that were yielded before. yieldIdentities skips these, and adds the new ones.
 func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
 	for _, e := range entries {
 		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
@@ -159,9 +160,9 @@ func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[
 	return slices.Compact(names), closed
 }
 
-// closing returns the table t with a change: rules that answer 500 replace the rules of some namespaces. The keys of
-// the map namespaces are these namespaces, and its values are the reasons. If the map is empty, closing returns t
-// itself. Otherwise, only the field rules is set in the returned table.
+// closing returns a copy of the table t in which the rules of some namespaces are replaced by rules that answer 500.
+// The parameter namespaces maps each of these namespaces to the reason. If the map is empty, closing returns t
+// itself. The copy has only rules: all its other fields are zero.
 func (t table) closing(namespaces map[string]*closing) table {
 	if len(namespaces) == 0 {
 		return t

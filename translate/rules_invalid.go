@@ -101,9 +101,9 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 	return update
 }
 
-// invalidRoute sets the status of an invalid route in update, and returns update. The status has an entry for
-// each parentRef to a route, and for each parentRef to a Gateway or ListenerSet, unless gatefold does not serve
-// the class of that Gateway (see speaksOf). If there are no entries, the result is nil.
+// invalidRoute sets the status of an invalid route in update, and returns update. The status has an entry for each
+// parentRef to another route (delegation). It also has an entry for each parentRef to a Gateway or ListenerSet whose
+// class gatefold serves (see speaksOf). If there are no entries, invalidRoute returns nil.
 func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, update *status.Update) *status.Update {
 	bad := manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: from.Message()}
 	if from.Mistakes[0].Message == redirectAndRewrite {

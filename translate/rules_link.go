@@ -49,8 +49,9 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	return r
 }
 
-// runPoints returns the data of a parent's node that the rule "link" reads for each candidate child (see pointsOut).
-// If the node has no delegating rules, the result has only Hosts.
+// runPoints returns the part of a node (see flatKey) that decides which children the node has (see pointsOut). The
+// memo.Rule "link" reads this part of a parent's node once for each candidate child. If the node has no delegating
+// rules, the result has only Hosts.
 func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	flat := r.in.flat.Get(c, key)
 	if len(flat.Points) == 0 {
@@ -59,8 +60,9 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
 }
 
-// childOf returns a list with the key of one node: the candidate child of the link (key), below the node of the
-// parent. If no rule of the parent accepts the child, it returns nil.
+// childOf returns the node (flatKey) that a candidate child has below the node of its parent. The result is a list of
+// one key. The parameter key has the parent's node and the candidate. If no rule of the parent accepts the candidate,
+// the candidate has no such node, and childOf returns nil.
 func childOf(key linkKey, l *linkOut) []flatKey {
 	if len(l.Links) == 0 {
 		return nil
@@ -68,9 +70,10 @@ func childOf(key linkKey, l *linkOut) []flatKey {
 	return []flatKey{key.child()}
 }
 
-// livePoints yields the members of the fold "live". This fold counts the children that have rules below a delegating
-// match (route.Point). The parameter key is the node of one child. For each Point of the parent below which the
-// child has rules, livePoints yields a Place: Place.Key is the Point, and Place.ID is the child's node.
+// livePoints yields the members of the memo.Fold "live". For each delegating match (route.Point), this fold counts
+// the child nodes (flatKey) that have rules below the match. The parameter key is one child node. livePoints yields
+// one Place for each Point of the parent below which this child has rules. The Key of the Place has the Point, and
+// the ID of the Place is the child node.
 func livePoints(key flatKey, f *flatOut, yield func(memo.Place[pointKey, flatKey], struct{})) {
 	for _, point := range f.Live {
 		yield(memo.Place[pointKey, flatKey]{Key: pointKey{key.link().Parent, point}, ID: key}, struct{}{})

@@ -23,16 +23,16 @@ type nodeIn struct {
 	WildcardNamespace string
 }
 
-// nodeRules flatten the rules of routes, separately for each port. A root is flattened alone. A child is flattened
-// once for each chain of parents above it.
+// nodeRules flatten the rules of routes, separately for each port. A root is flattened once for a port. A child is
+// flattened once for each chain of parents above it.
 type nodeRules struct {
 	in   nodeIn
 	flat *memo.Rule[flatKey, *flatOut]
 	// link returns the link (see linkKey) between the node of a child and the node of its parent. The memo rules flat
 	// and link read each other: flat for the child reads link, and link reads flat for the parent. This ends, because
-	// the chain of the parent is shorter. A memo rule is declared before the memo rules that read it. The only
-	// exception is link, which is declared after flat. link also reads the budget: how many levels of delegation are
-	// built (budgetOut).
+	// the chain of the parent is shorter. Normally, a memo rule is declared before the memo rules that read it. The
+	// only exception: flat reads link, but link is declared after flat. link also reads the budget: how many levels
+	// of delegation are built (budgetOut).
 	link *memo.Rule[linkKey, *linkOut]
 }
 
@@ -91,10 +91,10 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	return out
 }
 
-// setting returns the inputs of a node (see flatKey) besides the node's own route: the links to the parent, and
-// the hosts. The rules of the node are flattened with these inputs. If the result stands is false, the node has no
-// rules to flatten. This is the case for a root that is not attached on the port, and for a child without links to
-// its parent. For a root with port 0 (see flatKey), stands is true.
+// setting returns the inputs of a node (see flatKey) besides the node's own route: the links to the parent, and the
+// hosts. The rules of the node are flattened with these inputs. stands is false if the node has no rules to flatten:
+// the node is a root that is not attached on the port, or a child without links to its parent. For port 0 (see
+// flatKey), stands is true for every root.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
 	if key.Via != "" {

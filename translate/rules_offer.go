@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// offerKey is a namespace (Space) and a property by which parents select routes, for example a label
-// (route.Property). Only properties that routes of several namespaces can have are used as the field Property (see
-// route.Property.Spans).
+// offerKey is a property by which parents select routes, for example a label (route.Property), and the namespace of
+// some of the routes (Space). The property is always one that routes of several namespaces can have (see
+// route.Property.Spans). So the key needs the namespace, too.
 type offerKey struct {
 	Property route.Property
 	Space    string
@@ -31,11 +31,11 @@ type offerIn struct {
 // namespace, a label or a parentRef. For each such property, offerRules count the routes that have it.
 type offerRules struct {
 	in offerIn
-	// offered counts the routes of all namespaces that have a property. It leaves out properties of the forms ByName
-	// and ByParentIn (route.SelectorForm).
+	// offered has, for each property, the counts of the routes with the property in all namespaces together. It
+	// leaves out properties of the forms ByName and ByParentIn (route.SelectorForm).
 	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
-	// offers counts the routes of a single namespace that have a property. It has only properties that routes of
-	// several namespaces can have (route.Property.Spans).
+	// offers has the same counts separately for each namespace. It has only properties that routes of several
+	// namespaces can have (route.Property.Spans).
 	offers *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
 	// spaces has the counts of offers as one list for each property, sorted by namespace.
 	spaces *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
@@ -98,8 +98,10 @@ func (r *offerRules) breadth(c *memo.Ctx, property route.Property) route.Breadth
 	return route.BreadthOf(candidate, property.Form)
 }
 
-// spacesOf returns the namespaces whose routes have a property by which parents select routes. For a property
-// that belongs to one namespace, it returns that namespace, even if no route there has the property.
+// spacesOf returns the namespaces that have a route with the given property. Parents select routes by such
+// properties, for example by a label (see route.Property). Some properties belong to one namespace, for example the
+// name of a route (route.Property.Spans is false). For them, spacesOf returns this namespace, even if no route there
+// has the property.
 func (r *offerRules) spacesOf(c *memo.Ctx, property route.Property) (spaces []string) {
 	if !property.Spans() {
 		return []string{property.Namespace}

@@ -46,8 +46,9 @@ type policyOut struct {
 	// Unusable. Otherwise it is "".
 	Unasked string
 	Invalid bool
-	// Counted is true if the size of the policy on virtual hosts is limited. Policies in files that the flag
-	// --cluster-paths names are not limited, because they belong to the operator.
+	// Counted is true if the policy counts toward the limits on what policies of Gateways and listeners may cost
+	// Envoy (see weigh and tooLongForRoutes). A policy in a file that the flag --cluster-paths names does not
+	// count, because it belongs to the operator.
 	Counted  bool
 	Problems []manifest.Problem
 }
@@ -60,7 +61,8 @@ type levelOut struct {
 	// missing or cannot be used, or too many policies apply. It is nil if there is no such reason.
 	Closed   *closing
 	Problems []manifest.Problem
-	// Burden is what the policies add to each match of the rule if no other level has policies.
+	// Burden is what the policies of this level alone add to each match of the rule, without the policies of other
+	// levels.
 	Burden route.Burden
 }
 
@@ -372,8 +374,9 @@ func policyKey(namespace, name string) manifest.Key {
 	return manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: namespace, Name: name}
 }
 
-// providerAbove returns the GatewayExtension of the identity provider that is set by the policies of the rules
-// that delegate to the given rule. It returns the zero Key if these policies set none.
+// providerAbove is about the rules that delegate to the given rule: their policies may set an identity provider. It
+// returns the key of the GatewayExtension that defines this provider. It returns the zero Key if these policies set
+// no provider.
 func (r *policyRules) providerAbove(c *memo.Ctx, rule *ir.Rule) manifest.Key {
 	var levels []policy.Level
 	for _, hop := range rule.Chain {

@@ -183,11 +183,11 @@ func (r *policyStatusRules) listenersAt(c *memo.Ctx, at manifest.Key, section st
 	return out, g.Name
 }
 
-// yieldUses yields one effect for each policy that a node (see flatKey) uses in a virtual host. The parameter table
-// is the virtual host. The Key of a yielded memo.Place has the policy and the Gateway of the virtual host. The ID of
-// the memo.Place is the node. The map seen has the Keys that were yielded already. yieldUses skips these Keys, and
-// adds each new Key to the map. The caller passes one map for all virtual hosts of a node, so that each policy has
-// one effect for each node and Gateway.
+// yieldUses yields the effects of the policies that a node (see flatKey) uses in one virtual host (the parameter
+// table). The caller calls it for each virtual host of the node, always with the same map seen. This map has the
+// policies and Gateways whose effect was already yielded: yieldUses skips them, and adds each new one. So each policy
+// has one effect for each node and Gateway. In a yielded memo.Place, the Key has the policy and the Gateway of the
+// virtual host, and the ID is the node.
 func yieldUses(node flatKey, table tableKey, uses []policy.Use, seen map[policyUseKey]bool,
 	yield func(memo.Place[policyUseKey, flatKey], policy.Effect),
 ) {

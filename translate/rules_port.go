@@ -128,7 +128,7 @@ type lossKey struct {
 	portKey
 	Listener string
 	Other    manifest.Key
-	// Wins is true if Other is the route that lost.
+	// Wins is true if the problem is reported on the route that won. The route Other then lost.
 	Wins bool
 }
 
@@ -158,9 +158,9 @@ func (l *loss) what() string {
 	return "all that comes to"
 }
 
-// lossesOf yields the losses of a port. The Key of each memo.Place is the route on which the loss is reported. This
-// is the route that lost connections to an older route. If the two routes are in different namespaces, lossesOf also
-// yields a loss for the older route, which won.
+// lossesOf yields the conflicts of a port (see loss). The Key of each memo.Place is the route on which the conflict
+// is reported. This is the route that lost: an older route got the connections. If the two routes are in different
+// namespaces, lossesOf yields the conflict a second time, for the older route.
 func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKey], *loss)) {
 	for i := range p.Port.Streams {
 		stream := &p.Port.Streams[i]
@@ -176,8 +176,8 @@ func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKe
 	}
 }
 
-// lossProblems returns the problems of a route that lost connections to older routes, or that won connections
-// from routes of other namespaces.
+// lossProblems returns a problem for each loss of a route (see loss): an older route got the connections, or this
+// route got them and a route of another namespace did not.
 func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
 	var out []manifest.Problem
 	for l := range lost.All() {

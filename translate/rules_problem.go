@@ -12,8 +12,8 @@ import (
 // only one of them gets: codeShadowed for the loser, and codeContested for a winner in another namespace.
 const codeShadowed, codeContested = "Shadowed", "Contested"
 
-// problemSet has the problems that one value of a rule or fold causes. id names the rule and the key of the
-// value.
+// problemSet has the problems that one value of a memo rule or a memo fold causes. id names the memo rule or memo
+// fold, and the key of the value.
 type problemSet struct {
 	id   string
 	list []manifest.Problem
@@ -21,13 +21,13 @@ type problemSet struct {
 
 func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
-// problemFold is the fold of all problems. Each value of a rule or fold that causes problems is a member. The result
-// has one problemSet for each member.
+// problemFold is the fold that collects the problems of the whole translation. Its members are the values of memo
+// rules and memo folds that cause problems. The result has one problemSet for each such value.
 type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
 
-// reporter is a part of the network (see network) whose values contain problems.
+// reporter is a group of memo rules and memo folds (a part, see network) whose values contain problems.
 type reporter interface {
-	// report declares the problems of the part as members of the given fold (all).
+	// report adds the problems in these values to the fold of all problems (the parameter all).
 	report(all *problemFold)
 }
 
@@ -41,9 +41,9 @@ func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
 	return all
 }
 
-// problemsFrom adds problems to f, the fold of all problems. They come from the values of one rule or fold (the
-// parameter source). The function list returns the problems in one value. The id of a value's problemSet consists of
-// the parameter prefix and the key of the value.
+// problemsFrom adds problems to f, the fold of all problems. It adds the problems in the values of the parameter
+// source, which is a memo rule or a memo fold. The function list returns the problems in one value. These problems
+// become one problemSet in f. The id of the problemSet consists of the parameter prefix and the key of the value.
 func problemsFrom[K comparable, V any](f *problemFold, prefix string, source memo.Keyed[K, V], list func(V) []manifest.Problem) {
 	memo.From(f, source, func(key K, value V, yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		if problems := list(value); len(problems) > 0 {

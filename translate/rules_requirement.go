@@ -17,12 +17,12 @@ import (
 )
 
 // tokens returns the JWT providers of an extension (the parameter key). It adds to problems what is wrong with the
-// extension. If Envoys rejected the extension, it sets out.Rejected. It adds to out.Backends the backends from which
-// Envoy fetches the providers' JWKS.
+// extension. If Envoys rejected the extension, it sets out.Rejected. It adds to out.Backends the backends from
+// which Envoy fetches the providers' JWKS.
 //
-// tokens also adds the extension itself to out.Backends, as a backend.Key. The clusterRules find out which Gateways
-// need which backends, and so also which Gateways need the extension. The filter of a Gateway then has only the
-// extensions that the policies of its routes and listeners use.
+// The filter of a Gateway must have only the extensions that the policies of its routes and listeners use. The
+// clusterRules already find out which Gateways need which backends. So tokens also adds the extension itself to
+// out.Backends, as if it were a backend: the clusterRules then find out which Gateways need the extension.
 func (r *extensionRules) tokens(c *memo.Ctx, key manifest.Key, from *api.JWT, out *extensionOut, problems *[]manifest.Problem) *ir.JWT {
 	jwt, found := policy.LowerJWT(key, from, func(name string) (string, *policy.CredentialFault) { return r.configuredKeys(c, key.Namespace, name) })
 	*problems = append(*problems, found...)

@@ -119,8 +119,8 @@ func (r *routeStatusRules) conditions(c *memo.Ctx, o outcome, parent parentOut, 
 	return conditions
 }
 
-// lost returns the messages about connections that the route lost at the listeners of a parentRef (parent). If
-// there are none, the result is "".
+// lost returns the messages about connections that an older route gets instead of this route, at the listeners of a
+// parentRef (parent). If there are none, the result is "".
 func (o outcome) lost(parent parentOut) string {
 	var words []string
 	for _, name := range parent.Listeners {

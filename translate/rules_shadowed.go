@@ -91,13 +91,12 @@ func (r *shadowRules) report(all *problemFold) {
 }
 
 // shadows returns the problems that are shown for two rules with the same match. The parameter table is their virtual
-// host. Which routes have a problem depends on two questions:
-//   - Are the routes of the two rules in different namespaces? Then both routes have a problem.
-//   - Each rule has a chain of routes, from its root route down to its own. Are the two routes at which the chains
-//     first differ (route.Parting) in different namespaces? Then both of them have a problem.
-//
-// If both answers are no, only the route of the later rule has a problem. If both are yes, a namespace that has a
-// problem by the first question gets no other one by the second.
+// host. These routes have a problem:
+//   - If the routes of the two rules are in different namespaces, both routes have a problem.
+//   - Each rule has a chain of routes, from its root route down to its own. Take the two routes at which the chains
+//     first differ (route.Parting). If these two are in different namespaces, each of the two has a problem, unless a
+//     route of the same namespace already has one by the first item.
+//   - If neither applies, only the route of the later rule has a problem.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
 	tell := func(at, by spot, wins bool) {
@@ -128,7 +127,7 @@ func (t twin) shadows(table tableKey) (out []*shadow) {
 	return out
 }
 
-// spotOf returns the spot of a rule's own match.
+// spotOf returns the match of a rule in the rule's own route. For the delegating matches above the rule, see spotAt.
 func spotOf(rule *ir.Rule) spot {
 	out := spot{Route: rule.Source.Key, Field: matchField(rule)}
 	if out.SignIn = rule.SignIn; out.SignIn != (manifest.Key{}) {
@@ -224,8 +223,8 @@ func (s spot) owner() string {
 	return s.String()
 }
 
-// runTwins returns the pairs of rules in a virtual host that have the same match and are reported to users (see
-// pairCounts). Virtual hosts with equal rules have equal pairs.
+// runTwins returns the pairs of rules in a virtual host that have the same match. It leaves out pairs that users need
+// not know of (see twin.agree and pairCounts).
 func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	host := r.in.host.Get(c, key)
 	if host == nil {

@@ -163,9 +163,11 @@ func compareInsecure(a, b insecureUse) int {
 	return cmp.Or(comparePortKeys(a.portKey, b.portKey), strings.Compare(a.By, b.By))
 }
 
-// eachInsecure yields the parameter use if users sign in at a virtual host without TLS. The parameter table is the
-// virtual host. The parameter signIns has the GatewayExtensions with which users sign in there. The parameter seen
-// has the ports that were already yielded: eachInsecure yields each port once, and adds it to seen.
+// eachInsecure yields the parameter use, and adds the port of the virtual host (the parameter table) to seen, if all
+// of these conditions hold:
+//   - The virtual host has no TLS.
+//   - Users sign in there: signIns has the GatewayExtensions with which they sign in, and is not empty.
+//   - The port is not in seen. So each port is yielded only once.
 func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen map[portKey]bool, yield func(memo.Place[manifest.Key, string], insecureUse)) {
 	if table.Chain != "" || len(signIns) == 0 || seen[table.portKey] {
 		return
@@ -208,9 +210,9 @@ func signInsOf(extras *ir.Extras) []manifest.Key {
 	return []manifest.Key{extras.OAuth2.Key}
 }
 
-// runSecrets returns the secrets of the identity provider of an extension (key). If the extension has no
-// identity provider, or if the client secret is missing or cannot be used, the result is nil. Routes that refer
-// to the extension are computed again in the same memo.Engine.Flush.
+// runSecrets returns the secrets of the identity provider of an extension (key). The result is nil if the extension
+// has no identity provider, or if the client secret is missing or cannot be used. The routes that refer to the
+// extension then need no secrets: they are computed again in the same memo.Engine.Flush, and answer an error.
 func (r *signInRules) runSecrets(c *memo.Ctx, key manifest.Key) *signInOut {
 	object, _ := r.in.extensions.Get(c, key)
 	from, ok := manifest.As[*api.GatewayExtension](object)

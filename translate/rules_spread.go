@@ -23,13 +23,14 @@ import (
 // root. The rules of the route are built before they are counted, within the limits of rules_budget.go. The
 // copies of the rules are built later.
 
-// reach says how far the rules of a root route spread: Tables is the number of virtual hosts that contain the
+// reach says how far the rules of a root route spread. Tables is the number of virtual hosts that contain the
 // rules, and Ports is the number of their ports. The cost of a delegated route is computed from this value and not
 // from the root itself. So an edit of the root that does not change the reach needs no new computation.
 type reach struct {
 	Tables, Ports int
-	// Team is true if --cluster-paths is set and does not name the root's file (manifest.OtherFile). The namespace
-	// of the root is then responsible for all routes below the root.
+	// Team is true if a team and not the operator wrote the root: --cluster-paths is set and does not name the
+	// root's file (manifest.OtherFile). The costs of all routes below the root are then charged to the root's
+	// namespace.
 	Team bool
 }
 
@@ -56,9 +57,9 @@ type spreadRules struct {
 	in       spreadIn
 	below    *memo.Fold[shareKey, flatKey, below, below]
 	reach    *memo.Rule[manifest.Key, reach]
-	alone    *memo.Rule[manifest.Key, copies]                         // of the own rules of each root route
-	under    *memo.Rule[shareKey, copies]                             // of the rules of each delegated route, by root
-	loud     *memo.Fold[struct{}, struct{}, spreadTotal, spreadTotal] // all costs; empty if they do not exceed the limit
+	alone    *memo.Rule[manifest.Key, copies]                         // copies of each root route's own rules
+	under    *memo.Rule[shareKey, copies]                             // copies of delegated routes' rules, by root
+	loud     *memo.Fold[struct{}, struct{}, spreadTotal, spreadTotal] // all shares; empty if they fit in MaxCopies
 	overload *memo.Rule[struct{}, *overloads]
 }
 
@@ -160,14 +161,14 @@ func (r *spreadRules) runUnder(c *memo.Ctx, key shareKey) copies {
 	return newCopies(owner, root.Tables, route.Load{Matches: sum.Rules / max(1, root.Ports), Made: sum.Cost / max(1, root.Ports)})
 }
 
-// shareOfRoute yields a share that consists of a route's key and its copies, if the Cost of the copies is above
-// their Free (see copies). Otherwise it yields nothing.
+// shareOfRoute yields a share that consists of a route's key and its copies if the copies cost more than is free:
+// c.Cost is above c.Free (see copies). Otherwise it yields nothing.
 func shareOfRoute(key manifest.Key, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	shareOf(shareKey{Root: key}, c, yield)
 }
 
-// shareOf yields a share that consists of the given key and copies, if the Cost of the copies is above their Free
-// (see copies). Otherwise it yields nothing.
+// shareOf yields a share that consists of the given key and copies if the copies cost more than is free: c.Cost is
+// above c.Free (see copies). Otherwise it yields nothing.
 func shareOf(key shareKey, c copies, yield func(memo.Place[struct{}, shareKey], share)) {
 	if c.extra() > 0 {
 		yield(memo.Place[struct{}, shareKey]{ID: key}, share{key, c})
@@ -188,10 +189,10 @@ func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	return keys
 }
 
-// runHostShare returns the cost of what policies add to all virtual hosts of a listener. It computes the cost
-// without building the virtual hosts. A share can name only one policy, so the cost of all policies is in the share
-// of one of them: the policy with the most expensive field (hostLevel.Heaviest). If the policies add a cost of at
-// most freeUnits to each virtual host, the result is zero.
+// runHostShare returns the share (see copies) of a listener: the cost of what policies add to all its virtual
+// hosts. It computes the cost without building the virtual hosts. The cost is that of all policies of the listener
+// together, but a share names only one policy: the policy with the most expensive field (hostLevel.Heaviest). If
+// the policies cost at most freeUnits in each virtual host, the result is the zero share.
 func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return share{}
@@ -208,9 +209,9 @@ func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	}}
 }
 
-// addHostShares updates a value of the memo.Fold named "carried" after shares changed, and returns the new value. The
-// parameter sum is the old value: what one policy adds to the virtual hosts of all listeners. The parameter members
-// has the changed shares, each for one listener.
+// addHostShares updates the memo.Fold named "carried", which has one sum for each policy: the sum of the shares in
+// which listeners name this policy (see runHostShare). The parameter sum is the old sum. The parameter members has
+// the shares that changed, each of one listener. addHostShares returns the new sum.
 func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 	for _, m := range members {
 		if m.Has {

@@ -132,10 +132,11 @@ func accessOf(resolved *policy.Resolved, closed *closing) *ir.Access {
 	return &ir.Access{ACL: acl, Parts: policyParts(own.Origins)}
 }
 
-// backendsAt returns the keys of the clusters that the route uses at one place of a Gateway (the parameter at).
-// The parameter gateway is "namespace/name". If Envoy passes TLS through at this place (at.Raw), the clusters have
-// no TLS of Envoy. Otherwise they can present the Gateway's client certificate. The function renameClusters writes
-// the names of these clusters into the listener.
+// backendsAt returns the keys of the clusters that the route uses at one place of a Gateway (the parameter at). The
+// parameter gateway is "namespace/name". If Envoy passes the client's TLS through at this place (at.Raw), Envoy
+// starts no TLS of its own to these clusters. Otherwise, except for UDP, Envoy presents the Gateway's client
+// certificate to these clusters if it starts TLS. The function renameClusters writes the names of these clusters into
+// the listener.
 func (s *streamOut) backendsAt(gateway string, at listen.Place) []*backend.Key {
 	switch {
 	case at.UDP:

@@ -49,7 +49,8 @@ type wantIn struct {
 }
 
 // wantRules find the properties (route.Property) by which the nodes of a delegation tree (see flatKey) select child
-// routes. They leave out namespaces whose routes would have more rules than a budget allows (see budgetOut).
+// routes. If the child routes of a namespace would have more rules than a budget allows (see budgetOut), the
+// properties do not select routes of this namespace.
 type wantRules struct {
 	in    wantIn
 	wants *memo.Rule[flatKey, []route.Property]
@@ -62,8 +63,9 @@ func newWantRules(e *memo.Engine, in wantIn) *wantRules {
 	return r
 }
 
-// overBudget returns the exceeded budgets that forbid a node (see flatKey) to delegate to some namespaces. If
-// no budget is exceeded, the result is nil.
+// overBudget returns the exceeded budgets (see budgetOut) that limit a node of a delegation tree (see flatKey).
+// Because of each of these budgets, there are namespaces to which the node must not delegate (see overOut). If no
+// budget limits the node, the result is nil.
 func (r *wantRules) overBudget(c *memo.Ctx, key flatKey) *overOut {
 	out := &overOut{stopped: map[string]*budgetOut{}}
 	look := func(at string, branch branchKey) {
@@ -103,10 +105,10 @@ func (r *wantRules) overPoint(c *memo.Ctx, key flatKey, point *route.Point, over
 }
 
 // runWants returns the properties (route.Property, for example a label) by which a node of a delegation tree (see
-// flatKey) selects child routes. If overBudget returns nil for the node, the result has the properties that the rules
-// of the node name. Otherwise runWants replaces each property by several: one for each namespace that has routes with
-// the property, limited to this namespace. It leaves out the namespaces to which the node must not delegate (see
-// overOut).
+// flatKey) selects child routes. Usually, these are the properties that the rules of the node name. But if an
+// exceeded budget limits the node (see overBudget), runWants splits each property by namespace (see Property.In). The
+// result then has one property for each namespace that has routes with the property, except for the namespaces to
+// which the node must not delegate (see overOut).
 func (r *wantRules) runWants(c *memo.Ctx, key flatKey) []route.Property {
 	wants, over := route.Wants(key.Route, r.in.flat.Get(c, key).Points), r.overBudget(c, key)
 	if over == nil {

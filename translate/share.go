@@ -25,7 +25,8 @@ const freeUnits = 4
 // policy adds to virtual hosts.
 type shareKey struct{ Root, Child manifest.Key }
 
-// object returns the route or policy that causes the copies.
+// object returns the route or policy whose copies in virtual hosts the share has: the Child, or the Root if there is
+// no Child.
 func (k shareKey) object() manifest.Key {
 	if k.Child.IsZero() {
 		return k.Root
@@ -44,24 +45,25 @@ func compareShareKeys(a, b shareKey) int {
 	return cmp.Or(manifest.CompareKeys(a.Root, b.Root), manifest.CompareKeys(a.Child, b.Child))
 }
 
-// copies says how many virtual hosts contain the rules of a route, or the fields of a policy, and what that
-// costs. A route with many hostnames and listeners has a copy in each virtual host. The type is small, because
-// every route has a value of it.
+// copies says how many virtual hosts contain the rules of a route, or the fields of a policy, and what that costs. A
+// route with many hostnames and listeners has a copy in each virtual host. The rule attachRules.wide uses the type
+// differently: it counts places (listen.Place). There, Tables and Cost are both the number of places, and Free is
+// the number of places that do not count toward the limit. The type is small, because every route has a value of it.
 type copies struct {
-	// Owner is the namespace that is responsible for the copies: that of the root. If the root is shared by
-	// namespaces, it is "root>child", the namespaces of the root and of the child.
+	// Owner is the namespace that is responsible for the copies. This is the namespace of the root. For a delegated
+	// route in another namespace, Owner is "root>child", the two namespaces, unless the root is a team's own
+	// (reach.Team).
 	Owner string
-	// Tables is the number of virtual hosts with copies. Cost is the cost of all copies in Envoy. Free is how
-	// much of Cost does not count toward the limit (Options.MaxCopies). The unit of Cost and Free is the cost of one
-	// plain Envoy route (docs/scale.md#copies-of-a-match). In the values of attachRules.wide, Tables and Cost are the
-	// number of places (listen.Place) instead, and Free is the number of places that do not count.
+	// Tables is the number of virtual hosts with copies. Cost is the cost of all copies in Envoy. Free is how much of
+	// Cost does not count toward the limit (Options.MaxCopies). The unit of Cost and Free is the cost of one plain
+	// Envoy route (docs/scale.md#copies-of-a-match).
 	Tables, Cost, Free int
 }
 
 // newCopies returns the copies of a route. The parameter owner becomes the field Owner. The parameter tables is the
-// number of virtual hosts that contain the route. The parameter load is what the route adds to each virtual host. The
-// field Free becomes the larger of two costs: freeTables for each match, and load.Written, which is the cost of the
-// route as the user writes it.
+// number of virtual hosts that contain the route. The parameter load is what the route adds to each virtual host.
+// The field Free of the result is the cost that does not count toward the limit. It is the larger of two costs:
+// freeTables times the number of matches, and load.Written, the cost of the route as the user writes it.
 func newCopies(owner string, tables int, load route.Load) copies {
 	return copies{Owner: owner, Tables: tables, Cost: tables * load.Made, Free: max(load.Written, freeTables*load.Matches)}
 }
@@ -113,19 +115,20 @@ func partOf(amount int, needs []int) int {
 // these routes and policies.
 type overloads struct {
 	Cut map[shareKey]overload
-	// Closed says which delegating matches (route.Point) answer 500 because they select a child route in Cut. For
-	// each share in Cut that has a Child, Closed has keys with the share's Root: one for each property of the Child
-	// by which a delegating match can select it.
+	// Closed says which delegating matches (route.Point) answer 500 because they select a child route in Cut. Such a
+	// match selects child routes by a property, for example a label. So for each key in Cut with a Child, Closed has
+	// one closedKey for each property of the Child, with the same Root.
 	Closed map[closedKey]bool
 }
 
-// overload is the reason why a route serves nowhere, or why a policy makes the routes of its listeners answer
-// 500: the copies cost too much (see copies). Limit is the limit of the namespace that is responsible.
+// overload says that the copies of a route or policy cost too much (see copies). Such a route forwards no requests.
+// Such a policy makes the routes of its listeners answer 500. Limit is the limit of the namespace that is
+// responsible.
 type overload struct {
 	Tables, Cost, Limit int
-	// Closed is true if the hosts of the route answer 500. It is false if even the rules for these answers exceed
-	// the limit: then the route has no hosts. It is also false for a policy, a route below a root, and a TCPRoute,
-	// TLSRoute or UDPRoute.
+	// Closed is true if the virtual hosts of the route answer 500. If even the rules for these answers exceed the
+	// limit, Closed is false, and the route has no virtual hosts. Closed is always false for a policy, a route below a
+	// root, and a TCPRoute, TLSRoute or UDPRoute.
 	Closed bool
 	// Field is the field of a policy with the highest cost, "" for a route.
 	Field string

@@ -46,24 +46,25 @@ func policyPartsOf(action *ir.Action) []ir.Part {
 	})
 }
 
-// signInKey says for what a node of a delegation tree (see flatKey) needs a callback rule and a logout rule. For a
-// root, this is an identity provider. For a child, it is a provider together with one match of the parent: a match by
-// which the parent delegates to the child.
+// signInKey identifies one pair of a callback rule and a logout rule that a node of a delegation tree (see flatKey)
+// needs. A root needs one pair for each identity provider. A child needs one pair for each identity provider and
+// each match by which the parent delegates to the child.
 type signInKey struct {
 	Point     string       // the name of the parent's match (route.Point.Name); "" for a root
 	Extension manifest.Key // the GatewayExtension of the provider
 }
 
-// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. The node needs them for
-// each identity provider with which the node's rules make users sign in. A root gets two rules for each provider: one
-// for the callback and one for the logout. A child gets two rules for each pair of a provider and a delegating match
-// of the parent. These two rules match only requests that the parent delegates by this match. The parameter links
-// has the delegating matches of the parent.
+// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. For each identity
+// provider with which the node's rules make users sign in, the node needs a pair of rules. A root gets one pair for
+// each provider. A child gets one pair for each provider and each match by which its parent delegates. Such a pair
+// matches only requests that the parent delegates by this match. The parameter links has the delegating matches of
+// the parent.
 //
-// The parameter above is a function that returns the provider of a rule's parent. A child gets no rules for a
-// provider that its parent uses, too, because the parent already has the two rules. If the parent does not delegate
-// the path for callback or logout, addSignInRules adds a problem to out instead of the two rules.
-func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
+// The function delegator gets a rule of the node. It returns the provider that the delegating rules above this rule
+// use. If the rule uses the same provider, addSignInRules adds no pair, because the parent already has one. If the
+// parent does not delegate the path for callback or logout, addSignInRules adds a problem to out instead of the
+// pair.
+func (out *flatOut) addSignInRules(links []route.Link, delegator func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
 	for _, point := range out.Points {
@@ -83,7 +84,7 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 		}
 		done[key] = true
 		if key.Point != "" {
-			if above(base) == use.Key {
+			if delegator(base) == use.Key {
 				continue
 			}
 			at := slices.IndexFunc(links, func(l route.Link) bool { return l.Point.Name == key.Point })
@@ -106,8 +107,8 @@ func (out *flatOut) addSignInRules(links []route.Link, above func(*ir.Rule) mani
 	return added
 }
 
-// keepPolicies gives a new rule (the parameter rule) the same policies in out.Policies as the rule base. If
-// out.Policies has no policies for base, keepPolicies does nothing.
+// keepPolicies copies the policies of one rule (the parameter base) in out.Policies to a new rule (the parameter
+// rule). If out.Policies has no policies for base, keepPolicies does nothing.
 func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 	if resolved, ok := out.Policies[base.Name]; ok {
 		out.Policies[rule.Name] = resolved

@@ -13,8 +13,8 @@ import (
 // comparison.
 func deepEqual[V any](a, b V) bool { return reflect.DeepEqual(a, b) }
 
-// identical reports whether two values are equal by ==. It is for rules whose values contain no pointer, or
-// always the same pointer to equal data.
+// identical reports whether two values are equal by ==. It is for memo rules whose values contain no pointers, or
+// only pointers that are equal whenever the data behind them is equal.
 func identical[V comparable](a, b V) bool { return a == b }
 
 // sameResource reports whether two resources have the same version.

@@ -14,7 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// translator is the implementation of a Translator. It has the methods of the interface rules.
+// translator does the work of a Translator. It implements the interface that is named rules.
 type translator struct {
 	engine   *memo.Engine
 	in       *inputs
@@ -32,9 +32,9 @@ type translator struct {
 	undo     []former
 }
 
-// newTranslator returns a new translator. The type of the result is the interface named rules, which hides the
-// generic types in the fields of the translator. The function New cannot do this conversion, because New is inlined
-// in other packages.
+// newTranslator returns a new translator as a value of the interface that is named rules. This interface hides the
+// generic types in the fields of the translator, so that other packages do not compile them again (see the
+// interface). If New did this conversion, other packages would compile them, because New is inlined there.
 func newTranslator(options Options) rules {
 	options = options.withDefaults()
 	engine := memo.New()

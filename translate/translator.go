@@ -43,14 +43,14 @@ func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 // caller must not use the Translator any more.
 func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
 
-// Former returns the object that a key had before the Changes that an interrupted Take did not finish. If no
-// Change is unfinished, it returns the present object. If there was no object, it returns nil.
+// Former returns the object that a key had before the unfinished Changes. A Change is unfinished after its Take was
+// interrupted. If no Change is unfinished, Former returns the present object. If there was no object, it returns nil.
 func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
-// Quarantine replaces the Translator's Quarantine, which has what Envoys rejected, by the parameter set. The next
-// Take or Apply uses the new Quarantine.
+// Quarantine gives the Translator a new Quarantine, which has what Envoys rejected. It replaces the old Quarantine.
+// The next Take or Apply uses it.
 func (t *Translator) Quarantine(set Quarantine) { t.rules.Quarantine(set) }
 
-// Discover replaces the Translator's Discoveries, which have the answers of OpenID issuers, by the parameter set. The
-// next Take or Apply uses the new Discoveries.
+// Discover gives the Translator new Discoveries, the answers of OpenID issuers. They replace the old Discoveries. The
+// next Take or Apply uses them.
 func (t *Translator) Discover(set Discoveries) { t.rules.Discover(set) }

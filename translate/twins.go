@@ -62,11 +62,12 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 	}
 }
 
-// twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the
-// group must have the same hash of their match. Two kinds of rules are left out:
-//   - The rule that the function closedHosts makes for a route with too many copies.
-//   - A guard (ir.Rule.Guard), if the group has a rule of its child routes that is not limited to some hosts. A guard
-//     gets only the requests that no rule of its child routes matches.
+// twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the group
+// must have the same hash of their match. Two kinds of rules are left out:
+//   - The rule that the function closedHosts makes for a route with too many copies (see overload).
+//   - A guard (ir.Rule.Guard), if a rule of one of its child routes is also in the group, and that rule is for all
+//     hosts. The child's rule then takes all requests of the guard. That is no problem, because a guard is only for
+//     requests that no rule of its child routes matches.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -91,9 +92,10 @@ func hostsIn(domain string, rule *ir.Rule) string {
 	return strings.Join(rule.Match.Hosts, " ")
 }
 
-// pairCounts counts the twins of a host, pairs of rules with the same match, so that only some of them are
-// reported. The zero rivalKey counts the twins within single namespaces. Every other rivalKey counts the twins
-// of a route with rules of another namespace.
+// pairCounts has the numbers of twins of a host, so that only some of them are reported. A twin is a pair of rules
+// with the same match. The value for the zero rivalKey is the number of twins whose two routes are in one namespace.
+// The value for any other rivalKey is the number of twins between a route (Route) and the rules of another namespace
+// (Other).
 type pairCounts map[rivalKey]int
 
 // rivalKey is a route, and another namespace whose rules match the same requests.
@@ -102,10 +104,15 @@ type rivalKey struct {
 	Other string
 }
 
-// count counts a twin, a pair of rules with the same match, and reports whether the pair is shown to users. For
-// routes of two namespaces (see rivals), the result is false if one rule is below the other, or if both routes
-// already have maxRivals twins. Within one namespace, the result is false if one rule is a guard (ir.Rule.Guard),
-// if both rules come from one match under two chains of parents, or if maxTwins twins are already shown.
+// count counts a twin, a pair of rules with the same match, and reports whether users are shown the pair. For routes
+// of two namespaces (see rivals), the result is false in these cases:
+//   - One rule is below the other.
+//   - Each of the two routes already had maxRivals twins with the namespace of the other route.
+//
+// Within one namespace, the result is false in these cases:
+//   - One rule is a guard (ir.Rule.Guard).
+//   - Both rules come from the same match of one route, which is below two chains of parents (see sameMatch).
+//   - maxTwins twins within one namespace were counted already.
 func (told pairCounts) count(t twin) bool {
 	x, y, rivals := t.rivals()
 	if !rivals {

@@ -155,7 +155,8 @@ func edited(files []File, edits []edit) []File {
 	return files
 }
 
-// addAll appends files in chunks of suitable length. It fills the last chunk if all files fit into it.
+// addAll adds files behind the files of f. If they all fit into the last chunk of f, that chunk is replaced by one
+// that also has them. Otherwise addAll appends new chunks of suitable length.
 func (f *Files) addAll(files []File) {
 	if last := len(f.chunks) - 1; last >= 0 && len(f.chunks[last].files)+len(files) <= chunkSize {
 		before := f.chunks[last].files

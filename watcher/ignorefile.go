@@ -15,7 +15,8 @@ import (
 // InvalidIgnore is the reason for a Skip of an IgnoreFile with a pattern that cannot be parsed.
 const InvalidIgnore SkipReason = "InvalidIgnoreFile"
 
-// IgnoreNotAllowed is the reason for a Skip of an IgnoreFile that must not be used (IgnoreForbidden).
+// IgnoreNotAllowed is the reason for the Skip of an IgnoreFile that is not used because the options forbid it
+// (Ignore.File is IgnoreForbidden).
 const IgnoreNotAllowed SkipReason = "IgnoreFileNotUsed"
 
 // ignoring has the patterns by which files are left out now, and the state of the IgnoreFile.

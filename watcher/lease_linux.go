@@ -5,12 +5,13 @@ import (
 	"syscall"
 )
 
-// openForWriting reports whether a process has the file f open for writing. If the system does not tell this
-// process, the result is false: only the file's owner and processes with CAP_LEASE can know.
+// openForWriting reports whether a process has the file f open for writing. If the system does not tell gatefold, the
+// result is false: only the file's owner and processes with CAP_LEASE can know.
 //
 // The kernel grants a read lease only if no process has the file open for writing (fcntl(2), F_SETLEASE).
-// openForWriting releases the lease at once. A process that meanwhile opens the file for writing waits until
-// then, and the kernel sends this process the signal SIGIO, which Go's runtime ignores.
+// openForWriting releases the lease at once. If another process opens the file for writing before the release, this
+// other process waits for the release. The kernel also sends the signal SIGIO to gatefold, and Go's runtime ignores
+// it.
 func openForWriting(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -10,8 +10,8 @@ type parcel struct {
 	tree  Tree
 	asked []chan<- struct{}
 	// replaced is true if this Tree took the place of a Tree that was not delivered yet. The receiver gets this Tree
-	// even if nothing changed since the last delivered Tree: it may already have stopped its work for the Tree that
-	// was replaced (Options.Arrived).
+	// even if nothing changed since the last delivered Tree. The reason is that Options.Arrived announced the replaced
+	// Tree, and the receiver may have stopped its current work because of that.
 	replaced bool
 }
 

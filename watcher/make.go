@@ -99,18 +99,20 @@ func (r *reader) withOwn(skipped []Skip) []Skip {
 type loader struct {
 	limits Limits
 	root   *os.Root
-	hold   func(path string) bool
-	waits  func(path string) bool
-	kept   map[string]*loaded // content of files that vanished a moment ago and stay in the Tree
-	reads  int
+	// hold and waits report whether a changed file keeps its last content (see loading): hold in any case, and waits
+	// while a program has the file open for writing.
+	hold  func(path string) bool
+	waits func(path string) bool
+	kept  map[string]*loaded // content of files that vanished a moment ago and stay in the Tree
+	reads int
 
 	files   Files
 	skipped []Skip
 	full    bool     // there are more files or bytes than the limits allow
 	moving  []string // files that are changing now
-	held    []string // files that keep their last content, because of hold or waits
+	held    []string // files that keep their last content, because hold or waits returned true
 	failed  []string // files that could not be read
-	open    []string // files of held that a program has open for writing
+	open    []string // those files in held that a program has open for writing
 	// unfinished are files that were read although a program has them open for writing.
 	unfinished []string
 }
@@ -163,7 +165,7 @@ func (l *loader) whole(top *node) {
 	l.sortSkipped()
 }
 
-// reached is an entry that is a file, or a directory that was not listed.
+// reached is an entry that is a file, or a directory that is not read (entry.skip).
 type reached struct {
 	*entry
 	// dir is the directory that contains the entry. If the path has links, it is the directory that contains the
@@ -171,8 +173,8 @@ type reached struct {
 	dir string
 }
 
-// all appends the files below n to the slice entries, and the directories below n that were not listed. It
-// returns the longer slice. The parameter dir is the path of n.
+// all appends to entries the files below n, and the directories below n that are not read (entry.skip). It returns
+// the extended slice. The parameter dir is the path of n.
 func (n *node) all(dir string, entries []reached) []reached {
 	if len(n.chain) > 0 {
 		dir = path.Dir(n.chain[0]) + "/"
@@ -196,10 +198,14 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
-// load reads the file of e if it changed, and reports whether the Tree has content for it. In these cases the
-// content stays that of the last reading, if there is any: the file is changing at this moment, l.hold returns true
-// for it, or a program has it open for writing and l.waits returns true for it. A file that must be skipped or
-// cannot be read has no content in the Tree, and load records a Skip with the reason.
+// load reads the file of e if it changed, and reports whether the Tree has content for it. A changed file keeps the
+// content of the last reading, if there is any, in these cases:
+//   - l.hold returns true for the file.
+//   - A program has the file open for writing, and l.waits returns true for the file.
+//   - The file changes or vanishes while it is read.
+//
+// A file that must be skipped or cannot be read has no content in the Tree, and load records a Skip with the
+// reason.
 func (l *loader) load(e *entry) bool {
 	switch {
 	case e.skip != "":

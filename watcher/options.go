@@ -61,8 +61,9 @@ type Options struct {
 	// MaxOpen is how long the previous content of a file is used, at most, while a program has the file open for
 	// writing. The default is 30 s.
 	MaxOpen time.Duration
-	// FallbackScan is the shortest time between scans of the whole folder that no event caused. Scans are more
-	// frequent while the IgnoreFile is being changed, and after an incomplete scan. The default is 2 s.
+	// FallbackScan is the time between two regular scans. A regular scan compares the whole folder even if no event
+	// reported a change. The time is longer if a scan needs much CPU time. It is shorter while the IgnoreFile is
+	// being changed, and after an incomplete scan. The default is 2 s.
 	FallbackScan time.Duration
 	// Mode says how changes are found. "" means Auto.
 	Mode Mode

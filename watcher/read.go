@@ -67,8 +67,8 @@ type reader struct {
 	limits Limits
 	takes  func(name string) bool // Options.Takes
 	ignore *ignoring
-	// at is the directory of the root when the whole folder was last compared. It is zero if the root could not be
-	// read since then.
+	// at is the directory to which the path of the root led (see place) when the whole folder was last compared. If
+	// the root could not be read since then, at is zero.
 	at  place
 	top *node // nil while the root is missing
 	// failed has the paths of files that could not be read. Such a file may become readable without a change of the

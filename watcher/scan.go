@@ -25,7 +25,8 @@ type scan struct {
 	ways map[identity]*ways
 
 	changes []change
-	// unread is true if a directory cannot be listed, or can be listed after it could not be.
+	// unread is true if a directory cannot be listed now, or if a directory that could not be listed before can be
+	// listed now.
 	unread bool
 	// stale is true if everything must be scanned again, for example because something vanished.
 	stale bool
@@ -54,8 +55,8 @@ type ways struct {
 	names int
 }
 
-// all returns the paths of the directory. It returns nil if w is nil, which means that the directory is not
-// known.
+// all returns every known path by which the directory can be reached. It returns nil if w is nil, which means that
+// the directory is not known.
 func (w *ways) all() []string {
 	if w == nil {
 		return nil
@@ -155,7 +156,7 @@ func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 	return found, nil
 }
 
-// listing is a directory whose entries are compared.
+// listing is a directory that merge compares with what is known of it from an earlier scan.
 type listing struct {
 	dir string
 	up  []identity // the directories above, and this one

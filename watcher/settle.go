@@ -88,8 +88,8 @@ func newSettle(opt Options) *settle {
 	return &settle{opt: opt, pending: map[string]pending{}, filled: opt.Filled}
 }
 
-// note adds changes, which were seen at the time now, to the pending changes. A file that was added and is
-// removed before a Tree has it is forgotten, because it was a temporary file.
+// note adds changes, which were seen at the time now, to the pending changes. If a file was added, and is removed
+// before any Tree contains it, note drops both changes, because the file was temporary.
 func (s *settle) note(now time.Time, changes ...change) {
 	for _, c := range changes {
 		s.last = now
@@ -123,10 +123,10 @@ func combine(before, after kind) kind {
 }
 
 // heard records an event for the file at path. The parameter wrote is true if the event reports a write into the
-// file, and false if it reports that the name was created or renamed. The event matters only if the file has a
-// pending change, and only if the kind of this change is swapped or replaced: the name belongs to a new file. A write
-// into the new file changes the kind to written. Any other event shows that a rename replaced the file, so it changes
-// the kind swapped to replaced.
+// file, and false if it reports that the name was created or renamed. heard ignores the event unless the file has a
+// pending change of the kind swapped or replaced. Both kinds mean that the name now belongs to a new file. A write
+// into the new file changes the kind to written. Any other event shows that a rename put the new file there: it
+// changes the kind swapped to replaced.
 func (s *settle) heard(now time.Time, path string, wrote bool) {
 	p, known := s.pending[path]
 	switch {
@@ -165,8 +165,8 @@ func (s *settle) noticed(now time.Time) time.Time {
 	return now
 }
 
-// force makes the method due return the verdict quiet until done is called, even if nothing is pending and before
-// the debounce is over. Only a lock of git still delays this.
+// force makes a Tree due at once, even if nothing is pending or the debounce is not over: s.due() returns the verdict
+// "quiet" until s.done() is called. Only a lock of git can still delay the Tree.
 func (s *settle) force() { s.forced = true }
 
 // due returns which pending changes may become a Tree at the time now. If it returns the verdict wait, the

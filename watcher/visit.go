@@ -13,21 +13,21 @@ import (
 // each of these paths.
 const maxWays = 100
 
-// rootNames is how many times more names the root may have than any other directory. The root itself cannot be
-// left out in favor of other directories.
+// rootNames is how many times more entries the root may have than any other directory. A directory with too many
+// entries is left out. The root cannot be left out, so it has a higher limit.
 const rootNames = 4
 
 // visit is a directory that a scan must list, with what the scan knows about it.
 type visit struct {
-	dir string // the path, which ends in "/"; "" is the root
-	e   *entry // the entry of the directory now
-	was *entry // the entry of the last scan; nil if the directory is new
-	old *node  // the contents of the last scan; nil if they are not known
-	up  []identity
+	dir string     // the path, which ends in "/"; "" is the root
+	e   *entry     // the entry of the directory now
+	was *entry     // the entry of the last scan; nil if the directory is new
+	old *node      // the contents of the last scan; nil if they are not known
+	up  []identity // the directories that contain the directory
 	// links are the links on the path to the directory, as scan.plainPath returns them.
 	links []string
-	// counted is true if the directory has been queued a second time because it has many names (see errLater). The
-	// method count does not queue it again.
+	// counted is true if the method count has put the directory off because it has many entries (see errLater). count
+	// puts a directory off only once.
 	counted bool
 }
 
@@ -56,7 +56,7 @@ var (
 	errTooMany = errors.New("more directories or files than the limits allow")
 	errTooDeep = errors.New("directories are nested too deep")
 	errLinks   = errors.New("links lead to the same directories too often")
-	// errLater means that the directory has many names, so that other directories are listed first.
+	// errLater means that the directory has many entries, so that other directories are listed first.
 	errLater = errors.New("its names are many")
 )
 
@@ -79,9 +79,9 @@ func (s *scan) descend(l listing, e, was *entry) {
 	s.wait(v, 1)
 }
 
-// plainPath returns the path of a link: the path of the directory that contains the link, followed by name. If a
-// path without links leads to that directory, plainPath uses this path. Otherwise it uses l.dir. The result is an
-// element of visit.links.
+// plainPath returns the path of the link called name in the directory l: the path of the directory, followed by
+// name. Links can give a directory several paths. If one of them contains no link, plainPath uses it for the
+// directory. Otherwise it uses l.dir. The caller stores the result in visit.links.
 func (s *scan) plainPath(l listing, name string) string {
 	if w := s.ways[l.n.id]; w != nil && w.hasPlain {
 		return w.plain + name
@@ -90,9 +90,11 @@ func (s *scan) plainPath(l listing, name string) string {
 }
 
 // wait queues the directory v with its expected cost. If the path of v has no links, v goes into the queue s.first,
-// under this path. Otherwise v goes into the queue s.last. Its path in that queue consists of the paths of all links
-// in v.links, joined by "/". A queue divides the limit at each level of a path (see shares). So the directories that
-// contain links share the limit first, and then the links in each of these directories share its part.
+// and its key is this path. Otherwise v goes into the queue s.last, and its key consists of the paths of all links
+// in v.links, joined by "/".
+//
+// A queue divides the limit of the scan at each level of the keys (see shares). In s.last, the limit is thus divided
+// among the directories that contain links. The part of each such directory is then divided among its links.
 func (s *scan) wait(v *visit, cost int) {
 	if len(v.links) == 0 {
 		s.first.push(rootName(v.dir), int64(cost), v)
@@ -101,9 +103,10 @@ func (s *scan) wait(v *visit, cost int) {
 	}
 }
 
-// drain lists all queued directories, and the directories in them, until both queues are empty. Then it reports the
-// directories that a limit leaves out, removes vanished directories from top, and calls collapse for each directory
-// whose link was replaced. The parameter top is the known state of the root.
+// drain lists the directories in the queues s.first and s.last, and the directories in them, until both queues are
+// empty. Then it reports the directories that a limit leaves out, and removes vanished directories from top. Last,
+// for each directory whose link was replaced since the last scan (s.flips), it combines all changes below the link
+// into one (see collapse). The parameter top is the known state of the root.
 func (s *scan) drain(top *node) {
 	for _, queue := range []*shares[*visit]{&s.first, &s.last} {
 		for {
@@ -266,7 +269,8 @@ func (s *scan) uncount(dir string, n *node) {
 
 // leaveOut leaves out the directories in s.left, which exceed a limit. It reports one problem for each group of
 // them. A group has the subdirectories of one directory, or what the links in one directory lead to. The group
-// othersFault has no problem unless it is the only group.
+// othersFault has directories that are left out because of the links of other groups. leaveOut reports no problem
+// for it, unless it is the only group.
 func (s *scan) leaveOut() {
 	slices.SortFunc(s.left, func(a, b excess) int { return strings.Compare(a.dir, b.dir) })
 	first := map[string]bool{} // the first link of each path that is left out
@@ -290,18 +294,18 @@ func (s *scan) leaveOut() {
 	s.left = nil
 }
 
-// othersFault is the name of a group of left-out directories, for leaveOut. The path of each of these directories has
-// several links, and a link after the first one is the reason why the directory is left out. That link belongs to
-// another group, which reports the problem.
+// othersFault is the name of a group for leaveOut. It has the left-out directories whose paths have several links,
+// if a link after the first one is at fault. That link belongs to another group, which reports the problem.
 const othersFault = "/"
 
 // group returns the name of the group (see leaveOut) to which the left-out directory v belongs. The name depends on
 // v.links, which are the links on the path of v:
 //   - If there are no links, the name is the path of the directory that contains v.
-//   - If a link after v.links[0] is in the parameter first, the name is othersFault.
+//   - If a later link than v.links[0] is the first link of another left-out directory, that directory's group
+//     reports the problem. The name is then othersFault.
 //   - In all other cases, the name is "links of " and the path of the directory that contains v.links[0].
 //
-// The parameter first contains links[0] of every left-out directory that has links.
+// The parameter first has these first links: links[0] of every left-out directory that has links.
 func (v *excess) group(first map[string]bool) string {
 	if len(v.links) == 0 {
 		return path.Dir(rootName(v.dir))

@@ -185,8 +185,8 @@ func (w *watch) pass(force bool) time.Time {
 	return w.decide(root, at, full)
 }
 
-// note tells w.settle the changes that a pass found, and the events in h for paths below the root. The parameter at
-// is the directory of the root.
+// note tells w.settle which changes a pass found, and which events in h are for paths in the watched folder. The
+// parameter at is the directory to which the path of the root leads (see place).
 func (w *watch) note(now time.Time, at place, changes []change, h hints) {
 	w.settle.note(now, changes...)
 	for path, op := range h.names {
@@ -229,9 +229,9 @@ func (w *watch) open() (*os.Root, place, error) {
 	}
 }
 
-// look compares the folder with its known state and returns the changes. It compares only the names in dirs,
-// unless full is true or the root is another directory than before. It returns an error only if it compared the
-// whole folder and could not list the root.
+// look compares the folder with its known state and returns the changes. It compares only the names in dirs, unless
+// full is true or the root is another directory than before. It returns an error only if it had to compare the whole
+// folder, but could not list the root.
 func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
@@ -259,8 +259,8 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, 
 	return changes, nil
 }
 
-// lack records that the root is missing or cannot be read, and returns the changes. It logs err, at most once
-// per missingLog.
+// lack records that the root is missing or cannot be read, and returns the changes that follow from this (see
+// reader.lose and reader.keepKnown). It logs err, at most once per missingLog.
 func (w *watch) lack(now time.Time, err error) []change {
 	if !now.Before(w.nextLog) {
 		w.nextLog = now.Add(missingLog)
@@ -288,8 +288,9 @@ func (w *watch) lock(now time.Time, root *os.Root, at place) {
 	}
 }
 
-// decide makes a Tree if w.settle allows it, or if files that were being written must be checked again
-// (w.writers). It returns the time of the next pass. full is true if this pass has compared the whole folder.
+// decide makes a Tree if w.settle allows it. It also makes a Tree if it is time to look again at files that were
+// open for writing when the last Tree was made (w.writers). It returns the time of the next pass. full is true if
+// this pass has compared the whole folder.
 func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 	v, next := w.settle.due(time.Now())
 	if v == quiet && !full && root != nil && (w.unseen || w.events.blind()) {
@@ -319,10 +320,10 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 }
 
 // give reads the changed files and puts the resulting Tree into w.out. The parameter v says which changes may be
-// loaded. In these cases give discards the Tree, so that a later pass tries again:
+// loaded (see verdict). In these cases give discards the Tree, so that a later pass tries again:
 //   - The folder changed during the reading, and the root now leads to another directory or cannot be opened.
-//   - The folder changed during the reading, v is the verdict quiet, and w.patient allows to wait longer.
-//   - The root is missing, and v is the verdict additions.
+//   - The folder changed during the reading, v is quiet (debounce over), and w.patient says that give can wait.
+//   - The root is missing, and v is additions (nothing may disappear yet).
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)

@@ -46,11 +46,11 @@ type Folder interface {
 	Outlines(routes []manifest.Key) []store.Outline
 	// Labels returns the labels of served objects, in the order of objects.
 	Labels(objects []manifest.Key) []map[string]string
-	// Between calls the function read while no change of the folder is being applied. read gets the served
-	// objects, in no order, and the other inputs of the translation. Secrets have neither content nor labels,
-	// and Secrets of --secret-dir have no Value. If a change of the folder takes long, Between returns false and
-	// does not call read.
-	Between(read func([]*manifest.Object, translate.Surroundings)) bool
+	// Between runs the function visit while no change of the folder is being applied. The function visit gets the
+	// served objects, in no order, and the other inputs of the translation. Secrets have neither content nor
+	// labels, and Secrets of --secret-dir have no Value. If a change of the folder takes long, Between returns
+	// false and does not run visit.
+	Between(visit func([]*manifest.Object, translate.Surroundings)) bool
 	// Busy returns which step is running.
 	Busy() Busy
 }
@@ -88,8 +88,8 @@ type Envoys interface {
 	Fleets() []Fleet
 	// Forgive makes the server send rejected resources to Envoys again. It returns at once.
 	Forgive()
-	// Promote sends to all Envoys the revisions that only canaries have. It returns after the problems that
-	// report frozen fleets were computed again, or when ctx ends.
+	// Promote sends to all Envoys the revisions that only canaries have. It returns when the problems about frozen
+	// fleets are up to date again, or when ctx ends.
 	Promote(ctx context.Context)
 }
 
@@ -135,9 +135,9 @@ func NewServer(options Options, address net.Addr) *http.Server {
 	}
 }
 
-// NewHandler returns the handler of all admin pages. The function guard decides which requests are allowed, by the
-// local address at which a request arrived. The parameter address is the address of the listener: guard uses it if
-// the local address is not known.
+// NewHandler returns the handler of all admin pages. It answers only the requests that the function guard allows.
+// The decision depends on the local address at which a request arrived. If that address is not known, guard uses
+// the parameter address: the address of the listener.
 func NewHandler(options Options, address net.Addr) http.Handler {
 	p := pages{options, NewDocuments(options)}
 	mux := http.NewServeMux()

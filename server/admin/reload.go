@@ -15,8 +15,8 @@ const maxChanges = 100
 
 // Changes are the objects that a reload added, changed and removed.
 type Changes struct {
-	// Set are the first objects that are new or changed, and valid. Removed are the first objects that are no
-	// longer served. SetCount and RemovedCount count all of these objects.
+	// Set lists the objects that are new or changed, and valid. Removed lists the objects that are no longer served.
+	// Each list ends after maxChanges objects. SetCount and RemovedCount are the numbers of all such objects.
 	Set          []manifest.Key `json:"set,omitempty"`
 	Removed      []manifest.Key `json:"removed,omitempty"`
 	SetCount     int            `json:"setCount"`
@@ -42,11 +42,16 @@ type Reloaded struct {
 	Warnings int `json:"warnings"`
 }
 
-// reload serves the page ReloadPath: a POST loads the folder again, and sends again what Envoys rejected. With
-// allow-empty=true, an empty or missing folder is applied, too. With promote=true, revisions that only canaries
-// have go to all Envoys. The response lists what changed. The status is 409 with the reason if the folder is
-// frozen or missing, 500 after an error in gatefold, 503 if gatefold stops first, and 403 if a browser sends the
-// request. It is 404 without a folder, 405 for another method than POST, and 400 for an unknown query parameter.
+// reload serves the page ReloadPath. A POST loads the folder again, and sends again what Envoys rejected. With
+// allow-empty=true, a folder that is empty or does not exist is applied, too. With promote=true, revisions that only
+// canaries have go to all Envoys. The response lists what changed. An error has one of these statuses:
+//   - 400: the query has an unknown parameter
+//   - 403: a browser sends the request
+//   - 404: this gatefold was started without a folder
+//   - 405: the method is not POST
+//   - 409, with the reason: the folder is frozen (its changes are not applied), or does not exist
+//   - 500: an error in gatefold kept the folder from being applied
+//   - 503: gatefold stops before the folder is loaded
 func (p pages) reload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fromBrowser(r):

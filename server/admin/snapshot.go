@@ -14,7 +14,8 @@ import (
 	"github.com/gatefold/gatefold/translate/plan/snapshot"
 )
 
-// ErrBusy is the error of a document that needs the folder, if a change of the folder takes long.
+// ErrBusy is the error for an admin request that needs the state of the folder. It means that gatefold is applying a
+// change of the folder, and takes longer than the request waits.
 var ErrBusy = errors.New("gatefold is busy with a change of the folder: try again later")
 
 // Snapshot returns what is served at one moment, so that `gatefold plan` can compare it with a folder. head has
@@ -65,7 +66,8 @@ func (p pages) snapshot(w http.ResponseWriter, r *http.Request) {
 // MaxPlaces times.
 const PlacesPath = "/api/v1/places"
 
-// MaxPlaces is how many fields one request may have. For each field, a document is parsed again.
+// MaxPlaces is the largest number of object fields whose places one request may ask for. For each field, gatefold
+// parses a document again.
 const MaxPlaces = 100
 
 // PlaceList is the answer of /api/v1/places, in the order of the fields in the request.

@@ -10,13 +10,13 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// of returns the content of one condition Programmed in the status of the object o. The parameter listener is the
-// name of the listener that has the condition, or "" if the object itself has it. The content is the verdict v if
-// Envoys can bind the addresses of this listener, or for the object, the addresses of all its listeners.
+// of returns the content of the condition Programmed of one listener of the object o. If the parameter listener is
+// "", the condition is the one of o itself. The listener cannot be bound if v.Unbound has an error for it. If the
+// listener can be bound (for o itself: if all listeners of o can be bound), the content is v, unchanged.
 //
-// Otherwise the status is False. The reason is AddressNotUsable for a Gateway, and PortUnavailable for a
-// ListenerSet or a listener. The message for a listener has Envoy's error and what to do. The message for an object
-// names its listeners that cannot be bound.
+// Otherwise the status is False. The reason is AddressNotUsable for a Gateway, and PortUnavailable for a ListenerSet
+// or a listener. The message for a listener has Envoy's error and what to do. The message for o itself names the
+// listeners of o that cannot be bound.
 func (v Verdict) of(o object, listener string) Verdict {
 	var names []string
 	for name, envoy := range o.envoy {

@@ -42,20 +42,20 @@ func (v Verdict) Equal(other Verdict) bool {
 
 // Board has the status of all objects. It may be used from any goroutine.
 type Board struct {
-	// refresh makes the messages of outdated verdicts again, and calls Judge with each verdict that changed. It is
-	// called before verdicts are read (List, Feed.Take), while mu is not locked.
+	// refresh brings the messages of outdated verdicts up to date, and calls Judge with each verdict that changed.
+	// The board calls refresh before it reads verdicts (List, Feed.Take), while mu is not locked.
 	refresh func()
 
 	mu        sync.Mutex
 	published bool
 	objects   map[manifest.Key]*object
 	verdicts  map[string]Verdict // by Gateway
-	// judged has the objects that show the verdict on a Gateway, by Gateway: the Gateway itself, and its
-	// ListenerSets.
+	// judged has, for each Gateway, the objects whose status shows the verdict on this Gateway: the Gateway itself
+	// and its ListenerSets.
 	judged map[string]map[manifest.Key]struct{}
 	stale  staleObjects
 	feed   *Feed  // nil if Follow was not called
-	last   stamps // the stamps that were made last
+	last   stamps // the transition times of the object that changed last (see the method stamp)
 }
 
 // New returns an empty board. The board calls the function refresh before verdicts are read. Then refresh must
@@ -172,8 +172,8 @@ func (b *Board) Follow() *Feed {
 	return b.feed
 }
 
-// sees returns all that the board knows of an object now (see sight). The result ok is false if the object has no
-// status and is not stale. The caller has locked b.mu.
+// sees returns all that the board knows of an object now (see sight). The result ok is true if the object has a
+// status, or if the object is stale: an older version of it is served (store.Stale). The caller has locked b.mu.
 func (b *Board) sees(key manifest.Key) (seen sight, ok bool) {
 	stale := b.stale.objects[key]
 	o := b.objects[key]

@@ -53,7 +53,8 @@ func listenersOf(set *gwv1.ListenerSetStatus) []gwv1.ListenerStatus {
 // Part is one of the lists of conditions in a status: that of the object itself, or of one of its listeners,
 // parents or ancestors.
 type Part struct {
-	// Name is the name of the part for people. For the object itself it is "" or the addresses.
+	// Name is the name of the part for people. For a Gateway itself, Name is "on " and the Gateway's addresses. For
+	// any other object itself, and for a Gateway without addresses, Name is "".
 	Name       string
 	Conditions []metav1.Condition
 }

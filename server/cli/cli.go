@@ -86,10 +86,10 @@ const hurryTime = 5 * time.Second
 // twice, because make, timeout and shells also forward it to the program.
 const sameSignal = 500 * time.Millisecond
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, the cause of the
-// context is engine.ErrInterrupted. A second signal, later than sameSignal after the first, closes the channel that
-// the function hurried returns for this context. The program exits if the command does not end within hurryTime
-// after that. The caller must call the returned function at the end of the command.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM. After SIGINT, the cause of the context
+// is engine.ErrInterrupted. Signals within sameSignal after the first signal are ignored. A later signal closes the
+// channel that hurried(ctx) returns for this context. If the command is still running hurryTime later, the program
+// exits. The caller must call the returned function at the end of the command.
 func untilSignal() (context.Context, func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hurryKey{}, (<-chan struct{})(hurry)))

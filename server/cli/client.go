@@ -91,9 +91,10 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting starts a timer: after sayAfter, it prints which page the command still waits for. For a reload, a second
-// timer prints the slow step after admin.BusyAlarm and sayAfter (sayBusy). The caller must call done when the
-// response arrives, to stop the timers. Nothing is printed if c.errors is nil, or if c.timeout is at most sayAfter.
+// sayWaiting starts a timer: after sayAfter, it prints which page the command still waits for. For a reload,
+// sayWaiting starts a second timer: after admin.BusyAlarm plus sayAfter, sayBusy prints which step the reload waits
+// for. The caller must call done when the response arrives, to stop the timers. Nothing is printed if c.errors is
+// nil, or if c.timeout is at most sayAfter.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}

@@ -9,10 +9,11 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// policyWords returns the end of the first line of explain's text. It names each policy that does not apply, and
-// each policy that applies in its last valid version. If r.Reason already names a policy that does not apply,
-// only the file and line of this policy are added. If the rule fails closed, all other policies are left out. The
-// result is "" if there is nothing to add.
+// policyWords returns the end of the first line of explain's text, "" if there is nothing to add. It names each
+// policy that does not apply, and each policy that applies in its last valid version. There are two exceptions:
+//   - If r.Reason already names a policy that does not apply, policyWords adds only the file and line of this
+//     policy.
+//   - If the rule fails closed, policyWords adds nothing about any other policy.
 func policyWords(r *explain.Report) string {
 	closed := slices.IndexFunc(r.Actions, func(a explain.ActionReport) bool { return a.Type == ir.PartClosed })
 	var words strings.Builder

@@ -40,8 +40,10 @@ func outcomes() []string {
 	}
 }
 
-// fails reports whether explain must exit with 1: the list f contains the kind of outcome of the report, one of
-// the statuses that Envoy may answer (see statusesOf), or the class of such a status, such as 5xx.
+// fails reports whether explain must exit with 1. That is so if the list f contains at least one of these:
+//   - the kind of outcome of the report
+//   - a status that Envoy may answer (see statusesOf)
+//   - the class of such a status, for example 5xx
 func (f failOn) fails(r *explain.Report) bool {
 	return slices.Contains(f, string(r.Outcome)) || slices.ContainsFunc(statusesOf(r), func(status uint32) bool {
 		code := fmt.Sprint(status)

@@ -80,9 +80,11 @@ func (o *folderOptions) check() error {
 
 // folder checks the flags, and returns the settings with which engine reads and translates the folder dir. It
 // returns an error if a flag is invalid. It also stores the endpoint limits (Guard) in o.routes. If o.overGuard is
-// true, it stores them in o.like, too. The flag --cluster-paths has patterns for the files of the platform team. If
-// it is set and no pattern matches the file .gatefoldignore, .gatefoldignore is not used: otherwise any team could
-// use .gatefoldignore to exclude the files of other teams.
+// true, it replaces the limits in o.like, the settings of a running gatefold, too.
+//
+// The flag --cluster-paths has patterns for the files of the platform team. If the flag is set, the file
+// .gatefoldignore is used only if a pattern matches it. Otherwise any team could write the file, and exclude the
+// files of other teams.
 func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if err := o.check(); err != nil {
 		return folder, err

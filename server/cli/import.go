@@ -186,9 +186,9 @@ func (f *importFlags) read(names []string, stdin io.Reader) ([]importer.Input, e
 }
 
 // run imports the inputs and validates the result. If validation rejects an object, run makes the object fail
-// closed, leaves it out, or removes a reference in it. Then run validates again, until nothing more is to be
-// changed. Problems that an object outside of the inputs may solve can remain. The error means that the inputs
-// cannot be imported.
+// closed, leaves it out, or removes a reference in it. Then run validates again, until it finds nothing more to
+// change. It keeps problems that may only be due to objects outside of the inputs (see mayDependOnOtherFiles): for
+// example, a reference to a Secret that another file defines. The error means that the inputs cannot be imported.
 func (f *importFlags) run(ctx context.Context, source string, inputs []importer.Input) (importer.Result, error) {
 	read := map[string]func([]importer.Input, importer.Options) (*importer.Objects, error){
 		sourceCluster: importer.Cluster, sourceIngress: importer.Ingress, sourceTraefik: importer.Traefik,

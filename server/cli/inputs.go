@@ -94,10 +94,11 @@ func (r *reading) add(other reading) {
 	slices.SortFunc(r.Ignored, func(a, b store.Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 }
 
-// readFiles translates the single files together, without path policies. These files may refer to objects in
-// files that are not given. So a problem that another file may solve is not reported, but only counted in the
-// field unchecked. A file is left out, with a problem, if it exceeds the limit for one file or what is left of the
-// limit for all files. The error means that a file cannot be read or a flag is invalid.
+// readFiles translates all files that the command line names (in.files) in one translation. Path policies (see
+// package tenancy) do not apply to these files. The files may refer to objects in files that are not given. So a
+// problem that another file may solve is not reported, but only counted in the field unchecked. A file is left out,
+// with a problem, if it is larger than the limit for one file, or larger than what is left of the limit for all
+// files. readFiles returns an error if a file cannot be read or a flag is invalid.
 func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(string) string) (reading, error) {
 	tree := watcher.Tree{}
 	var files []watcher.File

@@ -107,9 +107,9 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 	}
 }
 
-// kinds writes the changes for which the table has no room, as a collapsed list. A change can affect several kinds
-// of requests (Regions). Each kind is an item of the list. After maxNamedKinds items, the last item is the number of
-// the others.
+// kinds writes a collapsed list for the changes that have no room in the table. Each item of the list is one kind of
+// requests that one of the changes affects (plan.Region). After maxNamedKinds items, a last item says how many more
+// there are.
 func (p *markdownPage) kinds(list []plan.Change) {
 	p.line("\n<details><summary>and %d more</summary>\n", len(list))
 	named := 0

@@ -85,9 +85,10 @@ func (o *planOptions) serverReport(ctx context.Context, place string, flags *pfl
 	return compareSides(ctx, [2]plan.Side{before, after}, note)
 }
 
-// side reads and translates one side of a plan. The parameter place is a folder, or git:REVISION for the working
-// directory as it is in that commit. If the commit does not contain the folder, the side is empty and note is a
-// message. The error means that a flag is invalid, or that the folder or the commit cannot be read.
+// side reads and translates one side of a plan. The parameter place is a folder or git:REVISION. For git:REVISION,
+// side reads the current directory as it is in that commit. If the commit does not contain the current directory,
+// side returns an empty plan.Side, and note says so. The error means that a flag is invalid, or that the folder or
+// the commit cannot be read.
 func (o *folderOptions) side(ctx context.Context, place string) (side plan.Side, note string, err error) {
 	tree, note, err := readPlace(ctx, place, ".", *o)
 	if err != nil {

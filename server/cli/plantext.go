@@ -23,7 +23,7 @@ const (
 // planPage writes the report of plan as text.
 type planPage struct {
 	explainPage
-	command func(plan.Change) string // returns the arguments of explain for the example of a change
+	command func(plan.Change) string // returns the arguments of gatefold explain for the example request of a change
 }
 
 // planText returns the report of plan as text.

@@ -193,7 +193,7 @@ func drawn(n *explain.TreeNode) string {
 	return visible.Text(n.Name)
 }
 
-// isWrong reports whether a node is about a problem: an object that is not accepted, a match without requests,
+// isWrong reports whether a node shows a problem: an object that is not accepted, a match that no request can reach,
 // or a rule that answers an error.
 func isWrong(n *explain.TreeNode) bool { return n.Kind == explain.NotAcceptedNode || n.Why != "" }
 

@@ -205,8 +205,8 @@ func Occupy(ctx context.Context) (done func()) {
 	return func() { named.conn.use(-1) }
 }
 
-// authInfo returns the result of the client's TLS handshake in the form of gRPC: without the connection that
-// namedHandshake added.
+// authInfo returns the AuthInfo of the client's TLS handshake as gRPC made it. If namedHandshake wrapped the AuthInfo
+// in a namedConn, authInfo removes the wrapper.
 func authInfo(p *peer.Peer) credentials.AuthInfo {
 	if named, ok := p.AuthInfo.(namedConn); ok {
 		return named.AuthInfo

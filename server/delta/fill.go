@@ -9,12 +9,12 @@ const (
 )
 
 // drain returns a response with the next removals from l.gone, or nil if there are none. Removals in l.gone wait
-// until nothing else is to be sent. If Envoy rejected a removal together with other names, this removal gets a
-// response of its own.
+// until nothing else is to be sent. If Envoy rejected a response with a removal and other names, drain sends this
+// removal alone.
 //
-// There is one exception: the next name in l.gone may be a JWT filter that the Envoy should still have. Then drain
-// does not remove the filter. It returns a response with the filter without its old requirements (see trim), or nil
-// if the Envoy already has the filter in this form.
+// For a JWT filter that the Envoy should still have, the entry in l.gone has another meaning: only old requirements
+// of the filter are to be removed. Then drain returns a response that sets the filter without these requirements (see
+// trim), or nil if the Envoy already has the filter in this form.
 func (p *Plan) drain(l *ledger) *Response {
 	if r, part := p.trim(l); part {
 		return r
@@ -36,8 +36,8 @@ func (p *Plan) drain(l *ledger) *Response {
 
 // fill returns a response with names of l's type that are due (l.due): new and changed resources, and removals that
 // need not wait. It returns nil if there is nothing to send. If l.waits is true, fill returns a response even if it
-// is empty: without a first response, an Envoy without clusters waits 15 s before it requests listeners. fill sets
-// p.tired if it stopped after fillSteps names without a result.
+// is empty: without a first response, an Envoy without clusters waits 15 s before it requests listeners. fill stops
+// after fillSteps names. If it found nothing to send among these names, it returns nil and sets p.tired.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
 	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name

@@ -52,9 +52,10 @@ func (e *Entry) requires() bool {
 	return e.naming
 }
 
-// filtered reports whether route tables that name JWT requirements may be sent: no JWT filter is due or
-// unanswered. It returns false for an Envoy that has not requested a filter although the target has
-// requirements: without the filter in its listeners, the routes would be open.
+// filtered reports whether route tables that name JWT requirements may be sent. They may be sent after every JWT
+// filter was sent, and the Envoy answered each of them. There is one other case: the Envoy has not requested any JWT
+// filter, so that its listeners have none. If the target has JWT requirements, filtered then returns false, because
+// the routes would be open.
 func (s *stream) filtered() bool {
 	if l := s.ledgers[xds.FilterType]; l != nil {
 		return l.idle()
@@ -72,9 +73,8 @@ func (t *Target) requires() bool {
 	return false
 }
 
-// filter returns the form of the target's JWT filter that this stream's Envoy is sent. The form lacks the
-// requirements that the Envoy rejects. The form keeps old requirements that the routes of this Envoy may still
-// name.
+// filter returns the JWT filter to send to this stream's Envoy. It is the filter target, without the requirements
+// that this Envoy rejects, and with the old requirements that routes of this Envoy may still name.
 func (ts *tables) filter(target *Entry) *Entry {
 	t := ts.tableOf(xds.FilterType, target.Name)
 	if t.ready == nil || t.readyFor != target {
@@ -102,32 +102,31 @@ func (ts *tables) clearChanged(t *tableState, target *Entry) {
 	}
 }
 
-// filterWith returns a form of the JWT filter e. The form lacks the requirements in the map rejected. In addition to
-// the requirements of e, the form has those that only another filter has (the parameter before, which may be nil).
-// Usually the Envoy has this other filter, and the Envoy's routes may still name its requirements. filterWith
-// returns e itself if the form would not differ from e. If nothing is rejected, all streams with the same other
-// filter get the same Entry.
-func (e *Entry) filterWith(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
-	if len(rejected) > 0 || before == nil {
-		return e.newFilter(before, rejected)
+// filterWith returns the JWT filter e without the requirements in the map rejected, and with the requirements that
+// the filter older has and e lacks. Usually, older is the filter that the Envoy has now: the Envoy's routes may still
+// name those requirements. older may be nil. If the result would not differ from e, filterWith returns e itself. If
+// the map rejected is empty, all streams with the same older filter get the same Entry.
+func (e *Entry) filterWith(older *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
+	if len(rejected) > 0 || older == nil {
+		return e.newFilter(older, rejected)
 	}
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()
-	key := weak.Make(before)
+	key := weak.Make(older)
 	if made := e.forms.grown[key].Value(); made != nil {
 		return made
 	}
 	if e.forms.grown == nil {
 		e.forms.grown = map[weak.Pointer[Entry]]weak.Pointer[Entry]{}
 	}
-	made := e.newFilter(before, rejected)
+	made := e.newFilter(older, rejected)
 	e.forms.grown[key] = weak.Make(made)
 	return made
 }
 
-// newFilter makes a new form of the JWT filter e, for filterWith: without the rejected requirements, and with
-// the requirements that only the older filter (before, which may be nil) has.
-func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
+// newFilter makes a new form (variant) of the JWT filter e, for filterWith: without the rejected requirements, and
+// with the requirements that only the filter older has. older may be nil.
+func (e *Entry) newFilter(older *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
 	made := &Entry{of: e, leftOut: map[xds.Part]bool{}}
 	var all []xds.Requirement
 	known := map[xds.Part]bool{}
@@ -139,8 +138,8 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 		}
 		all = append(all, r)
 	}
-	if before != nil {
-		for _, r := range xds.Requirements(before.Body) {
+	if older != nil {
+		for _, r := range xds.Requirements(older.Body) {
 			if !known[r.Part] {
 				made.grown = true
 				all = append(all, r)
@@ -157,10 +156,11 @@ func (e *Entry) newFilter(before *Entry, rejected map[xds.Part]*RejectedPart) *E
 	return made
 }
 
-// trim removes the old requirements from a JWT filter of the Envoy, if the next name in l.gone is a JWT filter that
-// the target still has. In that case trim takes the name from l.gone, and returns true, and a response with the
-// filter without old requirements. The response is nil if the Envoy already has the filter in this form. If the next
-// name is another resource, or if l.gone is empty, trim changes nothing and returns nil and false.
+// trim handles the next name in l.gone if it is a JWT filter that the target still has. Such a name is in l.gone
+// because the Envoy's form of the filter also has old requirements: these must go, but the filter stays. trim then
+// removes the name from l.gone. It returns a response that has the filter without the old requirements, and true. The
+// response is nil if the Envoy already has this form. In all other cases, trim changes nothing, and returns nil and
+// false.
 func (ts *tables) trim(l *ledger) (r *Response, trimmed bool) {
 	name, waits := l.gone.peek()
 	target := ts.target.Entry(l.typ, name)
@@ -177,9 +177,9 @@ func (ts *tables) trim(l *ledger) (r *Response, trimmed bool) {
 }
 
 // learnFilter records an answer to a response with JWT filters. nack is true for a rejection, and words is Envoy's
-// error. After an ACK it stores the accepted form of each filter. It learns from a rejection only if the response
-// has a single filter, made from the filter that the target still has. Then learnFilter records which requirements
-// are bad (see faults), and marks the filter to be sent again without them.
+// error. After an ACK, learnFilter stores the accepted form of each filter. It learns from a rejection only if the
+// response has a single filter, and the target's filter has not changed since the response was sent. In this case, it
+// records which requirements are bad (see faults). If any are bad, it marks the filter to be sent again without them.
 func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 	for _, e := range r.Set {
 		t := ts.tableOf(l.typ, e.Name)

@@ -68,8 +68,9 @@ func (e *Entry) suspects(before *Entry) *suspects {
 	return made
 }
 
-// newPieces returns the parts of a route table (now) that are new or changed compared with an older table
-// (before). It returns all parts of the table if before is nil, or if nothing is new or changed.
+// newPieces returns the parts of a route table (now) in which a search looks for the cause of a rejection. These are
+// the parts that are new or changed compared with an older, accepted table (before). If before is nil, or if no part
+// is new or changed, any part may be the cause: newPieces then returns all parts.
 func newPieces(before, now *Entry) []xds.Piece {
 	all := xds.Pieces(now.Body)
 	known := map[xds.Part]string{}

@@ -11,11 +11,11 @@ import (
 // before them, but for Options.Wait at most. So a route does not arrive before the cluster that it refers to.
 type gate struct {
 	*stream
-	// barrier has the rejected clusters to which Envoy cannot route yet (see usable), by name, and when each was
-	// sent.
+	// barrier has the rejected clusters for which listeners and routes still wait, because Envoy cannot route to them
+	// (see usable). An edit may fix such a cluster in time. The map has the time at which each cluster was sent.
 	barrier map[string]time.Time
-	// waived is the last time at which listeners and routes were sent because Options.Wait was over. Clusters that
-	// were sent before waived are not waited for.
+	// waived is the last time at which Options.Wait was over, and listeners and routes were sent without waiting any
+	// longer. They never wait for clusters that were sent before this time.
 	waived time.Time
 	// blocked is the time since which listeners or routes wait. It is zero if none waits.
 	blocked time.Time
@@ -46,13 +46,13 @@ func (g *gate) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// unsettled returns the latest time at which something was sent that listeners and routes still wait for. It returns
+// unsettled finds what listeners and routes wait for. It returns the time at which the newest of these was sent, or
 // zero if they wait for nothing. They wait for:
 //   - the rejected clusters in g.barrier
 //   - each unanswered response with clusters that was sent after g.waived
 //   - each unanswered response that only removes clusters and was sent after g.waived, but only while ledger.again
-//     is not empty: a cluster has changed since it was sent or removed, and is sent again only after the answer. It
-//     may be a removed cluster that a route needs again.
+//     is not empty. ledger.again has clusters that changed while an answer about them is pending. They are sent
+//     after this answer, and a route may need one of them: for example, a removed cluster that is used again.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)
@@ -75,9 +75,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// updateBarrier is called after Envoy's answer to r, a response with clusters. It removes from g.barrier (the
-// clusters for which listeners and routes wait) the clusters of r to which Envoy can route now. After a
-// rejection (nack is true), it adds the other clusters of r. It does not add them if r was sent before g.waived.
+// updateBarrier updates g.barrier after Envoy's answer to r, a response with clusters. The parameter nack is true if
+// the answer is a rejection.
+//   - A cluster of r to which Envoy can route now is removed from g.barrier.
+//   - Any other cluster of r is added after a rejection, unless r was sent before the time g.waived.
 func (g *gate) updateBarrier(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		switch {

@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// ledger is the state of one resource type on a stream: the names that the client requested, and the resources
-// that it was sent, accepted and rejected. A name is in at most one pending response. If its resource changes
-// meanwhile, the name is compared again after the answer, so that the newest version is sent.
+// ledger is the state of one resource type on a stream: the names that the client requested, and the resources that
+// gatefold sent, and that the client accepted or rejected. A name is in at most one pending response. If its
+// resource changes meanwhile, the name is compared again after the answer, so that the newest version is sent.
 type ledger struct {
 	typ      string
 	wildcard bool                 // the client subscribes to all names
@@ -26,9 +26,10 @@ type ledger struct {
 	due      queue               // names to compare with the target; they are not in flight
 	again    map[string]struct{} // names to compare after the answer
 	gone     queue               // names that the client has, to be removed when no other resource can use them
-	// unfiltered are due route tables that wait for their filter.
+	// unfiltered are route tables that were due, and now wait for their filter.
 	unfiltered map[string]struct{}
-	// unmoved are due listeners that wait until a time. Zero means that they wait for the answer to another
+	// unmoved are listeners that were due, but cannot be sent yet, because their address is not free. The value is
+	// the time until which the listener waits. The zero time means that it waits for the answer to another
 	// listener.
 	unmoved map[string]time.Time
 	// unknown has the names that the target did not have when the client requested them or reported them as held.
@@ -104,7 +105,7 @@ func (l *ledger) mark(name string) {
 	}
 }
 
-// markAll marks the names in a list. The caller must not change the list later.
+// markAll makes the names in a list due (see mark). The caller must not change the list later.
 func (l *ledger) markAll(names []string) {
 	if len(names) >= bulk {
 		l.due.share(names)
@@ -116,10 +117,12 @@ func (l *ledger) markAll(names []string) {
 }
 
 // subscribe adds names to the subscription and makes them due (see mark). A resource that the client already has is
-// sent again, because the client may have lost it (xDS protocol, "Subscribing to Resources"). The names in the
-// parameter known are an exception: the client reports their versions in the same request, and they are sent only if
-// the version differs. The parameter first is true if the request is the first of its type. Then subscribe does not
-// make the names in known due. The method resume, which is called later, does that where needed.
+// sent again, because the client may have lost it (xDS protocol, "Subscribing to Resources").
+//
+// The names in the parameter known are an exception. The client reports their versions in the same request, so such
+// a resource is sent only if the client's version differs from the target's. If the parameter first is true, the
+// request is the first of its type, and subscribe does not make the names in known due. The method resume is called
+// later, and makes them due where needed.
 func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
 	for _, name := range names {
@@ -135,11 +138,13 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
-// resume records the resources that the Envoy has from an earlier stream. The parameter names has their names,
-// sorted, and versions has the version of each name. Names to which the client does not subscribe are skipped.
-// resume makes a name due (see mark) if the Envoy's version differs from the version of the target. If the two
-// versions are equal, only the names of listeners, route tables and filters become due: Plan.fill then calls
-// Plan.holds for them.
+// resume records the resources that the Envoy has from an earlier stream. The parameter names has the names of
+// these resources, sorted, and the parameter versions has their versions. resume skips names to which the client
+// does not subscribe. If the Envoy's version differs from the version of the target, resume makes the name due (see
+// mark).
+//
+// If the two versions are equal, nothing needs to be sent. But a listener, route table or filter still becomes due.
+// Plan.fill then calls Plan.holds, which records that the Envoy has accepted it.
 func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
 	var same []*Entry
 	for _, name := range names {
@@ -233,7 +238,8 @@ func (l *ledger) forget(name string) {
 	l.gone.drop(name)
 }
 
-// book records that the response r is sent, and awaits the answer. It sorts r.Set and r.Removed.
+// book records that the response r is sent, and is not answered yet. It does not wait for the answer. It sorts
+// r.Set and r.Removed.
 func (l *ledger) book(r *Response) {
 	sortEntries(r.Set)
 	slices.Sort(r.Removed)
@@ -278,10 +284,10 @@ func (l *ledger) accept(nonce string) {
 }
 
 // reject records the NACK of the response with this nonce. The parameter words is Envoy's error. A resource is bad
-// if the error names it, or if the response has no other name. reject stores bad resources in l.rejected, so that
-// decide does not send the bad version again. All other resources and removals of the response are sent again one
-// by one, because Envoy may have applied any of them (docs/design/reliability.md#findings). A removal that was
-// rejected alone counts as done.
+// if the error names it. It is also bad if the response has neither another resource nor a removal. reject stores
+// bad resources in l.rejected, so that decide does not send the bad version again. All other resources and removals
+// of the response are sent again one by one, because Envoy may have applied any of them
+// (docs/design/reliability.md#findings). A removal that was rejected alone counts as done.
 func (l *ledger) reject(nonce, words string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)

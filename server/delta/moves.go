@@ -35,8 +35,8 @@ type moves struct {
 	soon map[string]tries
 }
 
-// tries counts how often one version of a listener was sent again after Envoy could not bind the address of the
-// listener. Only attempts for an address that should be free soon count.
+// tries counts how often one version of a listener was sent again after Envoy could not bind the listener's address.
+// It counts only while the address is expected to become free soon (see quickBinds).
 type tries struct {
 	version string
 	count   int
@@ -51,7 +51,7 @@ type way struct {
 	words   string // Envoy's error, if the new form could not be bound
 }
 
-// phase is how far a listener that gives up its address has come (see way).
+// phase is the progress of a listener that is giving up its address (see way).
 type phase int
 
 const (
@@ -61,9 +61,9 @@ const (
 	cameBack              // Envoy serves the older form, until the listener changes or Plan.Forgive is called
 )
 
-// If a listener's address should be free soon, the listener is sent again up to quickBinds times, after waits
-// that double from quickBind. An Envoy closes the old sockets some time after it acknowledged the new form of a
-// listener.
+// An Envoy closes the old sockets of a listener some time after it acknowledged the listener's new form. Until then,
+// no other socket can be bound to the old address. A listener that cannot be bound for this reason is sent again, up
+// to quickBinds times. The first wait is quickBind, and each further wait is twice as long.
 const (
 	quickBinds = 7
 	quickBind  = 20 * time.Millisecond
@@ -73,7 +73,7 @@ const (
 // still could not be bound. The listener then gets its older form back.
 const OlderServed = "; its older form is served"
 
-// newMoves returns the moves of a new stream, whose Envoy has no known listeners.
+// newMoves returns the moves (see the type moves) for a new stream. No listeners of its Envoy are known yet.
 func newMoves(s *stream) moves {
 	sets := func() map[xds.Socket]map[string]struct{} { return map[xds.Socket]map[string]struct{}{} }
 	return moves{stream: s, held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
@@ -89,7 +89,8 @@ func (e *Entry) binding() *xds.Binding {
 	return e.binds
 }
 
-// hold records e as the form of a listener that Envoy has. If e is nil, Envoy has the listener no more.
+// hold records that Envoy now has the listener with the given name, in the version e. If e is nil, hold records that
+// Envoy no longer has the listener.
 func (m *moves) hold(name string, e *Entry) {
 	if before := m.held[name]; before != nil {
 		for _, s := range before.binding().Sockets {
@@ -173,8 +174,9 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	return e, wait
 }
 
-// form returns the form in which a listener that makes way (see way) is sent now: its new form (the parameter e),
-// or the form that Envoy served before. In the phase leaves, form returns nil: Envoy must remove the listener.
+// form returns the version of a listener to send now, while the listener makes way (see way). This is the new form
+// (the parameter e), or the form that Envoy served before. If the phase is the constant leaves, the result is nil:
+// Envoy must remove the listener.
 func (w *way) form(e *Entry) *Entry {
 	switch w.phase {
 	case leaves:
@@ -196,8 +198,9 @@ func (s *stream) moving(name string, e *Entry) bool {
 
 // blockers returns the names of the listeners that must leave an address before the listener e can be sent. Envoy
 // still serves each of these listeners on an address of e, and the listener's new form is still to be sent. The
-// result includes the name of e if the system does not allow its old and its new form at once. The result has no
-// listener that is about to be removed: Envoy processes responses in order, and in each response the removals first.
+// result includes the name of e itself if the operating system cannot bind the old and the new form of e at the same
+// time. A listener that is about to be removed is no blocker: Envoy processes responses in order, and first removes
+// the listeners that a response removes.
 func (m *moves) blockers(name string, e *Entry) (out []string) {
 	for _, other := range m.holders(e.binding()) {
 		if other == name {
@@ -244,10 +247,10 @@ func (m *moves) circle(name string, blockers []string) bool {
 	return false
 }
 
-// learn is called after Envoy's answer to r, a response with listeners; nack is true for a rejection. The ledger
-// l has recorded the answer already. learn records which listeners Envoy has now. It starts the next phase of
-// listeners that give up their address (see way). Then learn makes the listeners due that wait for the answer to
-// another listener (see look).
+// learn is called after Envoy's answer to r, a response with listeners. nack is true if the answer is a rejection.
+// The ledger l has already recorded the answer. learn records which listeners Envoy has now, and moves listeners
+// that are giving up their address to the next phase (see way). Listeners that wait for the answer to another
+// listener then become due (see look).
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if version, held := l.held.get(e.Name); held && version == e.Version {
@@ -281,8 +284,9 @@ func (l *ledger) look() {
 	}
 }
 
-// retry marks listeners as due whose waiting time is over: l.unmoved has, for each of them, the time until which it
-// waits. retry returns the earliest time until which another listener still waits, zero if there is none.
+// retry makes each listener due whose wait is over. l.unmoved has the time at which each wait ends, by the name of
+// the listener. Listeners with the zero time wait for an answer instead (see look), and retry skips them. The result
+// is the earliest end of the remaining waits, or the zero time if there are none.
 func (l *ledger) retry(now time.Time) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
 		switch until := l.unmoved[name]; {
@@ -297,9 +301,9 @@ func (l *ledger) retry(now time.Time) (next time.Time) {
 	return next
 }
 
-// arrived records that Envoy accepted the listener e. A listener may have given up its address for a while (see
-// way). If e is the older form of such a listener, its new form counts as rejected. If e is the new form, the
-// move is complete.
+// arrived records that Envoy accepted the listener e. This can end a move of the listener (see way). If e is the new
+// form, the move is complete. If e is the older form, Envoy rejected the new form before (see unbound): arrived
+// records this rejection again, and the older form stays.
 func (m *moves) arrived(l *ledger, e *Entry) {
 	delete(m.soon, e.Name)
 	w := m.ways[e.Name]
@@ -314,11 +318,11 @@ func (m *moves) arrived(l *ledger, e *Entry) {
 }
 
 // unbound is called after Envoy could not bind the address of the listener e. The parameter known is Envoy's
-// rejection. In these cases unbound forgets the rejection, so that the listener is sent again:
-//   - The address should be free soon.
-//   - The listener can first be removed from its old address (see way).
-//   - The listener gets its older form back.
-//   - e is that older form, and cannot be bound either: then the new form is tried again.
+// rejection. In these cases unbound forgets the rejection, and the listener is sent again:
+//   - The address is expected to become free soon: e is sent again after a wait (see quickBinds).
+//   - Envoy has an older form whose addresses are not known: Envoy must remove it, and then gets e (see way).
+//   - The listener gave up its address for e, and its older form is known: the older form is sent.
+//   - e is that older form: the new form is sent again.
 func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 	w := m.ways[e.Name]
 	unknown := w == nil && l.held.has(e.Name) && m.held[e.Name] == nil

@@ -10,9 +10,10 @@ import (
 // need such a filter answer 500. Otherwise Envoy would ignore the configuration of the missing filter. Each
 // form is made once for a release, and kept with the resource.
 
-// formFor returns the form of a listener or route table for Envoys of one release: without optional features,
-// such as HTTP filters, that this release does not have. It returns e if nothing differs. Routes that cannot
-// work without such a feature stay in the form. See Entry.lacks for these routes.
+// formFor returns the form (variant) of a listener or route table for Envoys of one release. A listener's form lacks
+// the HTTP filters that the release does not have. A route table's form lacks the optional features that the release
+// does not have. If nothing has to be left out, formFor returns e. formFor does not change routes that need another
+// missing feature: Entry.lacks lists these routes, and tables.lacking makes them answer 500.
 func (e *Entry) formFor(of xds.Release) *Entry {
 	e.forms.mu.Lock()
 	defer e.forms.mu.Unlock()

@@ -11,17 +11,19 @@ import "github.com/gatefold/gatefold/translate/xds"
 const pauseAfter = 256
 
 // pauses reports whether the search for bad parts (parts of a route table that the Envoy rejects) must pause now.
-// During the pause, the Envoy gets the edits of the parameter target, which is the newest route table. A search
-// pauses after pauseAfter probes (test tables), but not twice for the same target.
+// The search sends test tables (probes), and the Envoy gets no edits meanwhile. During a pause, the Envoy gets the
+// edits in the newest route table (the parameter target). A search pauses after pauseAfter probes, but not twice for
+// the same target.
 func (s *search) pauses(target *Entry) bool {
 	return s.suspects != nil && !s.over && s.probes >= pauseAfter && s.shown != target
 }
 
-// pause begins a pause of the search for bad parts in the route table with the given name. The parameter target is
-// the newest version of the table. pause stores the table that the Envoy gets during the pause in
-// ts.states[name].ready: the form of the target that amend makes, in which unsettled hosts stay as the Envoy serves
-// them now (xds.Frozen). If the Envoy already has such a table, pause stores the next probe instead. If the target
-// has none of the suspected parts any more, pause ends the search. It returns false if yield returned false.
+// pause interrupts the search for bad parts in the route table with the given name (see pauses). It returns false if
+// yield returned false. The parameter target is the newest version of the table. pause stores the table to send next
+// in ts.states[name].ready. This is the target as amend changes it, except that the hosts that the search is not
+// finished with (see unsettled) stay as the Envoy serves them now (xds.Frozen). There are two special cases:
+//   - If the Envoy already has this table, there is nothing to send in a pause. pause stores the next probe instead.
+//   - If the target has none of the suspected parts any more, pause ends the search, and changes no hosts.
 func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool {
 	t := ts.states[name]
 	if !ts.amend(yield, name, target) {
@@ -46,9 +48,9 @@ func (ts *tables) pause(yield func(Step) bool, name string, target *Entry) bool 
 	return true
 }
 
-// unsettled returns the virtual hosts of a route table with which the search is not finished. In such a host, the
-// search found a part (such as a route) to be bad, or has not tested a part yet. A host counts only if this part has
-// not changed in the table since the search began.
+// unsettled returns the virtual hosts of a route table that the search is not finished with: hosts with a part (such
+// as a route) that the search found to be bad, or has not tested yet. It ignores a part that has changed in the
+// table since the search began.
 func (s *search) unsettled(table *Entry) map[string]bool {
 	now, hosts := map[xds.Part]string{}, map[string]bool{}
 	for _, piece := range xds.Pieces(table.Body) {

@@ -105,7 +105,8 @@ func New(target *Target, options Options) *Plan {
 	return p
 }
 
-// Known reports whether the target ever had a resource. Until then, no request is answered.
+// Known reports whether the stream's Target (the resources that its Envoy should have) ever had a resource of any
+// type. Until then, no request on the stream is answered.
 func (s *stream) Known() bool { return s.target.known }
 
 // Withhold stops all sending if withheld is true, and resumes it if withheld is false. While sending is stopped,

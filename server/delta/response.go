@@ -25,9 +25,9 @@ const (
 	anyValue   protowire.Number = 2
 )
 
-// Entry is one resource, with the encoded bytes that precede its Body. The fields of a protobuf message may be
-// in any order, so Body comes last. head and Body together are the whole field of a DeltaDiscoveryResponse, and
-// every stream sends the same two slices.
+// Entry is one resource, encoded once for all streams. The bytes of head, followed by Body, are one element of the
+// field resources of a DeltaDiscoveryResponse. Body comes last, which is possible because the fields of a protobuf
+// message may be in any order.
 type Entry struct {
 	*xds.Resource
 	head  []byte
@@ -44,8 +44,8 @@ type Entry struct {
 	binds            *xds.Binding // the addresses of a listener; nil until they are needed
 }
 
-// NewEntry returns the entry of a resource, with the encoded bytes before its Body. The resource must not
-// change afterwards.
+// NewEntry returns the Entry of r. It encodes the bytes that precede r.Body in a response (Entry.head). The caller
+// must not change r afterwards.
 func NewEntry(r *xds.Resource) *Entry {
 	value := appendLength(appendTag(appendText(nil, anyTypeURL, r.Type), anyValue), len(r.Body))
 	inner := appendText(nil, resourceVersion, r.Version)
@@ -59,19 +59,19 @@ func NewEntry(r *xds.Resource) *Entry {
 // size returns the number of encoded bytes.
 func (e *Entry) size() int { return len(e.head) + len(e.Body) }
 
-// appendText appends a text field to the encoded message in the parameter to, and returns the longer message.
-func appendText(to []byte, field protowire.Number, text string) []byte {
-	return protowire.AppendString(appendTag(to, field), text)
+// appendText appends a text field to an encoded message, and returns the longer message.
+func appendText(message []byte, field protowire.Number, text string) []byte {
+	return protowire.AppendString(appendTag(message, field), text)
 }
 
-// appendTag appends the tag of a length-delimited field to the encoded message in the parameter to.
-func appendTag(to []byte, field protowire.Number) []byte {
-	return protowire.AppendTag(to, field, protowire.BytesType)
+// appendTag appends the tag of a length-delimited field to an encoded message, and returns the longer message.
+func appendTag(message []byte, field protowire.Number) []byte {
+	return protowire.AppendTag(message, field, protowire.BytesType)
 }
 
-// appendLength appends the length of a field to the encoded message in the parameter to.
-func appendLength(to []byte, length int) []byte {
-	return protowire.AppendVarint(to, uint64(length))
+// appendLength appends the length of a field to an encoded message, and returns the longer message.
+func appendLength(message []byte, length int) []byte {
+	return protowire.AppendVarint(message, uint64(length))
 }
 
 // Response is one response before it is encoded, with the names that changed. In the state-of-the-world
@@ -111,8 +111,9 @@ func (r *Response) all(yield func(string) bool) {
 	}
 }
 
-// holds reports whether the response contains a name from which the client has not unsubscribed since. The
-// response must have been sent, because its names are sorted only then.
+// holds reports whether the response contains the given name, and the client has not unsubscribed from the name since
+// the response was sent. holds must not be called before the response was sent, because only then are the names of
+// the response sorted.
 func (r *Response) holds(name string) bool {
 	_, is := findEntry(r.Set, name)
 	if !is && len(r.Removed) > 0 {

@@ -14,8 +14,8 @@ type roll struct {
 	names    []string          // sorted
 }
 
-// rollAndChanges is the newest roll (a shared set of names and versions) that a target has for one type of
-// resources. The set since has the names of the resources that changed after the roll was made.
+// rollAndChanges has the newest roll (a shared set of names and versions) of a target for one type of resources. The
+// field since has the names of the resources that changed after this roll was made.
 type rollAndChanges struct {
 	*roll
 	since map[string]struct{}
@@ -25,9 +25,10 @@ type rollAndChanges struct {
 // shorter list one by one.
 const bulk = 64
 
-// slack returns the largest number of names that may differ between the roll r (a shared set of names and versions)
-// and a target or an overlay. If more names differ, a newer roll replaces r. The limit is so high that making rolls
-// adds little to the cost of each change.
+// slack returns how many names may change before the roll r (a shared set of names and versions) is replaced. If more
+// names changed since r was made, a Target makes a new roll (see outdate). An overlay gets r as its new base only if
+// its unshared names have grown by at least slack (see due). The number is so high that making rolls adds little to
+// the cost of each change.
 func (r *roll) slack() int { return bulk + len(r.names)/16 }
 
 // newestRoll returns the newest roll (a shared set of names and versions) of a type of resources. If the target has
@@ -58,16 +59,17 @@ func (t *Target) outdate(typ, name string) {
 	}
 }
 
-// overlay maps names to versions in little memory: it has only the differences from a roll, which many streams
-// share. The zero value is empty.
+// overlay maps names to versions in little memory. Most names are in shared data: the roll base, and the lists in
+// runs, which override base. The fields own and removed are what the overlay itself has in addition, and they
+// override the shared data. The zero value is empty.
 type overlay struct {
 	base    *roll               // nil if there is none
 	own     map[string]string   // names that base and runs do not have, or have with another version
 	removed map[string]struct{} // names of base or runs that the overlay does not have
-	runs    [][]*Entry          // lists sorted by name, which never change; they override base and earlier lists
+	runs    [][]*Entry          // lists sorted by name, which never change; a later list overrides earlier lists
 	// size is the number of names.
 	size int
-	// bare is true if only names count: the versions are not compared with those of the roll.
+	// bare is true if only the names count. Then own has no name that the shared data has, even with another version.
 	bare bool
 	// unsharedBefore is what unshared returned when the overlay was rebased last.
 	unsharedBefore int
@@ -204,13 +206,12 @@ func (o *overlay) unshared() int {
 	return count
 }
 
-// due returns the newest roll of the target for this type, if the overlay should get the roll as its new base, to
-// save memory. Otherwise due returns nil. A change of the base reads the whole overlay, so it must not happen often.
-// Both of these conditions must hold:
-//   - The number of unshared names (unshared) has at least doubled since the last change of the base.
-//   - The number has also grown by at least bulk, and by at least the slack of the new roll.
-//
-// due also returns nil if t.known is false.
+// due returns the roll that the overlay should get as its new base, to save memory: the newest roll of the target for
+// this type. It returns nil if the overlay should keep its base. A change of the base reads the whole overlay, so it
+// must not happen often. All of these conditions must hold for a change:
+//   - The field t.known is true.
+//   - The number of unshared names (see unshared) has at least doubled since the last change of the base.
+//   - The number has also grown by at least bulk, and by at least the result of slack for the new roll.
 func (o *overlay) due(t *Target, typ string) *roll {
 	if unshared := o.unshared(); !t.known || unshared < o.unsharedBefore+max(bulk, o.unsharedBefore) {
 		return nil

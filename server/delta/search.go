@@ -55,10 +55,13 @@ func (s *search) window() (from, to int) {
 	return s.from, min(s.from+size, len(s.pieces))
 }
 
-// answer records Envoy's error (words) about the last probe, which is a test table with the parts that window
-// returned. If the error has xds.ProbeMark, all of these parts are good. Otherwise at least one is bad; if there
-// is only one, answer adds it to s.found. answer sets s.over when every part is known to be good or bad, or if
-// the client does not check tables like Envoy.
+// answer records Envoy's error about the last probe. The parameter words is the text of the error. A probe has the
+// parts that window returned, and after them a route that every Envoy rejects (see xds.Probe). Envoy reports only
+// the first fault. So if words contains xds.ProbeMark, a text of that last route, Envoy accepts all of the parts.
+// Otherwise at least one part is bad. If the probe has only one part, answer adds this part to s.found.
+//
+// answer sets s.over when every part is known to be good or bad. It also sets s.over if the error about the first
+// probe, which has no parts, does not contain xds.ProbeMark: then the client does not check tables like Envoy.
 func (s *search) answer(words string) {
 	s.probes++
 	from, to := s.window()

@@ -116,9 +116,13 @@ func (s *stream) Unknown() (weight int) {
 
 // Progress counts the names of one resource type on a stream, for the admin pages.
 type Progress struct {
-	Accepted int // names that the Envoy has
-	Pending  int // names to compare or to send, or without an answer
-	Removing int // names that the Envoy has, and that are removed last
+	Accepted int // resources that the Envoy has
+	// Pending counts names that must still be compared with the target, resources that wait to be sent, and resources
+	// that were sent but that the Envoy has not answered yet.
+	Pending int
+	// Removing counts resources that the Envoy still has, but that are removed as soon as no other resource can use
+	// them.
+	Removing int
 }
 
 // Progress returns the Progress of each type that the client requested.

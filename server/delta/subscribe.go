@@ -100,8 +100,8 @@ func (a *asking) recall(yield func(Step) bool) bool {
 	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
 }
 
-// inSteps calls the function book with all names, at most stepNames of them in one step. It returns false if
-// yield returned false; then book is not called for the rest.
+// inSteps splits names into groups of at most stepNames, and yields one Step for each group. When the caller does
+// the Step, the function book gets the names of the group. If yield returns false, inSteps stops and returns false.
 func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]string)) bool {
 	for part := range slices.Chunk(names, stepNames) {
 		step := Step{Book: func() { book(part) }}
@@ -168,19 +168,23 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is one task of Compact: an overlay (a map of names to versions) that Compact rebuilds to save memory.
+// laying is one task of Compact: an overlay that Compact rebuilds to save memory. An overlay maps names to versions.
+// It consists of a base, which several streams share (see roll), and its own differences from the base.
 type laying struct {
 	overlay *overlay
-	// on becomes the base of the overlay: a set of names and versions that streams share (see roll). The overlay then
-	// has only the differences from the base. If on is nil, the overlay keeps its base, and its lists (overlay.runs)
-	// are merged into the map overlay.own.
+	// The field on is the new base of the overlay. If the field is nil, the overlay keeps its base, and only the lists
+	// in overlay.runs are merged into the map overlay.own.
 	on *roll
 }
 
-// Compact reduces the memory that the plan uses for names, in steps. It rebuilds some overlays (maps of names to
-// versions): those whose number of unshared names has doubled (see overlay.due), and those with more than maxRuns
-// lists (overlay.runs). Compact reads these overlays between the calls of Step.Book, so nothing else may change them
-// until the last step is done.
+// Compact reduces the memory that the plan uses for names, in steps: the caller calls Book of each Step. Compact
+// rebuilds an overlay (a map of names to versions) in each of these cases:
+//   - The number of names that the overlay does not share has at least doubled since its base changed last (see
+//     overlay.due).
+//   - The overlay has more than maxRuns lists (overlay.runs).
+//
+// Compact also reads the overlays between two calls of Book. So until the last Step is done, nothing but its Book
+// functions may change the overlays.
 func (p *Plan) Compact() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		var todo []laying
@@ -208,9 +212,9 @@ func (p *Plan) Compact() iter.Seq[Step] {
 	}
 }
 
-// layings returns which overlays of the ledger Compact should rebuild now. It usually waits until all names are sent
-// and all responses are answered (see idle): before that, it returns nil. It does not wait if the overlay l.held has
-// more than maxRuns lists (overlay.runs).
+// layings returns the overlays of the ledger that Compact should rebuild now. Before all names are sent and all
+// responses are answered (see idle), layings usually returns nil. It does not wait for this if the overlay l.held
+// has more than maxRuns lists (overlay.runs).
 func (l *ledger) layings(t *Target) (todo []laying) {
 	long := len(l.held.runs) > maxRuns
 	if !long && !l.idle() {

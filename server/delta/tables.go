@@ -114,17 +114,18 @@ func (ts *tables) readyTable(name string, e *Entry) (shaped *Entry, wait bool) {
 	return nil, true
 }
 
-// probes reports whether the resource is sent as a probe next: as a test table of the search for the bad parts of
-// a route table (xds.Probe). It returns false for other types.
+// probes reports whether the table that is sent next for the given name is a probe. A probe is a test table that a
+// search sends to find out which parts of a route table the Envoy rejects (xds.Probe). probes returns false for
+// other types of resources.
 func (ts *tables) probes(typ, name string) bool {
 	t := ts.states[name]
 	return typ == xds.RouteType && t != nil && t.search != nil && !t.hinting && !t.pausing
 }
 
-// holds is called if nothing needs to be sent for the resource e, which may be nil. If the Envoy has the version of
-// e, holds records that the Envoy accepted this form. The record of a listener is needed when listeners change
-// their addresses (see moves). The record of a route table or filter is needed to find bad parts in it. holds does
-// nothing for other types.
+// holds is called if nothing is sent for the resource e, which may be nil: the Envoy has the version of e, or has
+// rejected it. If the Envoy has this version, holds records e as the form that the Envoy accepted. The record of a
+// listener is needed when listeners change their addresses (see moves). The record of a route table or filter is
+// needed to find bad parts in it. holds does nothing for other types.
 func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
@@ -179,9 +180,10 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	l.due.push(e.Name)
 }
 
-// accepts records that the Envoy accepted the route table e. This ends a search in the table, unless e was sent in a
-// pause of the search. If probe is true, e is a test table that every Envoy rejects. A client that accepts it is no
-// Envoy, so no new search begins on this stream.
+// accepts records that the Envoy accepted the route table e. If a search for bad parts of the table is running, it
+// ends, unless e was sent while the search paused (see pause). If probe is true, e is a test table of a search,
+// which every Envoy rejects (xds.Probe). A client that accepts it is no Envoy, so no new search begins on this
+// stream.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e

@@ -17,7 +17,9 @@ type Target struct {
 	resources map[string]map[string][]owned // type → name → the Gateways that have the resource, with its content
 	rolls     map[string]rollAndChanges     // by type
 	edits     uint64                        // counts the calls of Put
-	joined    map[string]*Entry             // by name: filters of several Gateways, with all requirements
+	// joined has, by name, one filter for each filter that several Gateways have. This filter has the requirements
+	// (xds.Requirement) of all of these Gateways (see owned).
+	joined map[string]*Entry
 }
 
 // owned is a resource as one Gateway has it. In a target of all Gateways, several Gateways may have a resource with
@@ -141,10 +143,10 @@ func (t *Target) Resources() iter.Seq[*xds.Resource] {
 	}
 }
 
-// Count returns the number of names of a type.
+// Count returns the number of resources of an xDS type. A resource that several Gateways have counts once.
 func (t *Target) Count(typ string) int { return len(t.resources[typ]) }
 
-// Size returns the number of names of all types.
+// Size returns the number of resources of all types, counted as in Count.
 func (t *Target) Size() int {
 	size := 0
 	for _, names := range t.resources {

@@ -27,8 +27,8 @@ const constraintMark = "Proto constraint validation failed"
 // maxWords bounds how many bytes of Envoy's error are stored.
 const maxWords = 1000
 
-// keyMark is what Envoy writes before an API key that two clients have. translate rejects such keys before they
-// are sent.
+// keyMark is the text before the API key in Envoy's error that two clients have the same key. plainWords removes the
+// key that follows this text. Envoy should never send this error, because translate rejects equal keys.
 const keyMark = "credential key:"
 
 // redacted replaces text that may contain secrets.

@@ -34,8 +34,8 @@ func (p *pipeline) again(ctx context.Context, allowEmpty bool) (admin.Changes, e
 	return p.forgetAsked(changes), nil
 }
 
-// forgetAsked removes the parameter changes from p.asked, so that later runs of the pipeline add nothing to it. It
-// returns the changes that earlier runs added. The method again calls forgetAsked when it no longer waits.
+// forgetAsked removes the given changes from p.asked, so that later runs of the pipeline add nothing to these
+// changes. It returns what earlier runs added to them. The method p.again calls forgetAsked when it no longer waits.
 func (p *pipeline) forgetAsked(changes *admin.Changes) admin.Changes {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,9 +14,11 @@ type Folder struct {
 	Watch  watcher.Options   // the folder of YAML
 	Store  store.Options     // how files are validated
 	Routes translate.Options // how objects are translated; the engine sets Bind
-	// Like, if not nil, replaces Routes. It has the inputs of the translation of another gatefold.
+	// Like, if not nil, is used instead of Routes. It has the options of another gatefold process, and the other
+	// inputs of that process that are not objects. The folder is then translated as that process would do it.
 	Like *translate.Surroundings
-	// Secrets is the path of a folder of Secrets without YAML (docs/design/inputs.md); "" means none.
+	// Secrets is the path of a folder in which Secrets are plain files, such as NAMESPACE/NAME/tls.crt, and not YAML
+	// (docs/design/inputs.md). It is "" if there is no such folder.
 	Secrets string
 
 	translators func(translate.Options) translator // makes the translator; nil means translate.New. For tests.

@@ -66,7 +66,8 @@ func newGate(r *reader) *gate {
 	return &gate{prefix: r.folder.Store.PathPrefix, files: map[string]testFile{}}
 }
 
-// gatedFile reports whether the watcher reads a file if there is a gate: YAML, or a test file.
+// gatedFile reports whether the watcher reads the file with this name if gatefold runs with --gate-tests: it reads
+// YAML and test files.
 func gatedFile(name string) bool { return watcher.Loadable(name) || isTests(name) }
 
 // isTests reports whether a path is that of a test file.
@@ -121,8 +122,9 @@ func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) 
 	return requests, append(problems, g.skipped...)
 }
 
-// begin is called before the store gets a new Tree of the folder. It records the stale objects of what is served,
-// and whether the store started with a saved state. takeBack needs both if the new revision fails its tests.
+// begin is called before the store gets a new Tree of the folder. It records the stale objects (store.Stale) of the
+// revision that is served now, and whether the store started with a saved state. takeBack needs both if the new
+// revision fails its tests.
 func (g *gate) begin(p *pipeline) {
 	if !g.unjudged && !g.failed {
 		g.stale = p.last.Stale
@@ -162,11 +164,11 @@ func (p *pipeline) gateFigures() []prometheus.Collector {
 	}, func() float64 { return float64(p.gate.failures.Load()) })}
 }
 
-// test runs the tests of a revision that was not tested yet. A revision without tests passes. In the following
-// cases the revision does not pass, and the run continues with what is served now (see takeBack):
+// test runs the tests of a revision that was not tested yet. A revision without tests passes. In the following cases
+// the revision does not pass, and the run continues with what is served now (see takeBack):
 //   - A test fails, cannot be read, or names a Gateway that the folder does not have.
 //   - The tests need more CPU time than testDeadline.
-//   - The folder is frozen now, before the tests of the last applied revision have run.
+//   - The folder became frozen (store.Change.Hold) before this revision could be tested.
 //
 // In the last case, test adds no problems to the run. In the other cases, it adds one problem that says why the
 // revision did not pass, and one for each test that fails (at most maxFailures), cannot be read, or names a Gateway

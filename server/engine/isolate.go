@@ -154,8 +154,8 @@ func (i *isolation) distrust() error {
 // replacements, and withhold applies the first of them that the translator accepts. If it accepts none, the object
 // counts as removed.
 //
-// If bad only has the field invalid, so that it neither sets nor removes the object, withhold does nothing. An error
-// that withhold returns is errLost, or means that gatefold stops.
+// If neither bad.set nor bad.gone is set, the change neither sets nor removes the object, and withhold does
+// nothing. If withhold returns an error, the error is errLost, or gatefold is stopping.
 func (i *isolation) withhold(bad part, cause error) error {
 	w := &withheld{object: bad.set, former: i.former[bad.key], slow: errors.Is(cause, errOverdue), since: time.Now()}
 	if since := i.reader.store.Former(bad.key).Since; !since.IsZero() {

@@ -57,7 +57,8 @@ func (i *issuers) figures() []prometheus.Collector {
 	}
 }
 
-// file returns the path of a file in the state folder; "" if nothing is saved.
+// file returns the path of a file in the state folder. It returns "" if gatefold saves no state: it runs without a
+// state folder, or cannot use the folder.
 func (s *state) file(name string) string {
 	if s == nil || s.journal == nil {
 		return ""

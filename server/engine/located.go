@@ -17,17 +17,17 @@ type standing struct {
 	errors, warnings int
 	expiry           translate.Expiry
 
-	unhosted []manifest.Problem // the last problems of Gateways without an Envoy on this machine
-	frozen   []manifest.Problem // the last problems of frozen revisions
+	unhosted []manifest.Problem // the current problems of Gateways without an Envoy on this machine
+	frozen   []manifest.Problem // the current problems of frozen revisions
 
-	// The last call of located stored these lists. The next call compares its own lists with them.
+	// The last call of the method located stored the lists below. The next call compares its own lists with them.
 	translated []manifest.Problem // the problems of the translation
 	expired    []manifest.Problem // the problems of expired certificates
-	placeless  []manifest.Problem // the value of the field unhosted at the last call
-	staged     []manifest.Problem // the value of the field frozen at the last call
+	placeless  []manifest.Problem // the list unhosted, as it was at the last call
+	staged     []manifest.Problem // the list frozen, as it was at the last call
 	mine       []manifest.Problem // the four lists above, joined in this order
-	located    []manifest.Problem // the field mine with places; together with stored, it gives the field all
-	stored     []manifest.Problem // the problems of the store
+	located    []manifest.Problem // the list mine, with the places added
+	stored     []manifest.Problem // the problems of the store; located and stored together, sorted, are the list all
 }
 
 // located returns all current problems with their places, sorted. They are the problems of the store (change) and

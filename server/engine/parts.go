@@ -52,23 +52,23 @@ func joined(parts []part) (change store.Change) {
 	return change
 }
 
-// followed joins two Changes into one. To apply the result has the same effect as to apply the parameter first, and
-// then the parameter second. The fields that are not about objects are copied from second.
-func followed(first, second store.Change) store.Change {
-	if len(first.Set)+len(first.Gone)+len(first.Invalid) == 0 {
-		return second
+// followed joins two Changes into one. Applying the result has the same effect as applying first the parameter
+// earlier, and then the parameter later. The fields that are not about objects are copied from the parameter later.
+func followed(earlier, later store.Change) store.Change {
+	if len(earlier.Set)+len(earlier.Gone)+len(earlier.Invalid) == 0 {
+		return later
 	}
 	all := map[manifest.Key]part{}
-	for _, p := range partsOf(first) {
+	for _, p := range partsOf(earlier) {
 		all[p.key] = p
 	}
-	for _, p := range partsOf(second) {
+	for _, p := range partsOf(later) {
 		if p.set == nil && p.invalid != nil {
 			p.gone = p.gone || all[p.key].gone || all[p.key].set != nil
 		}
 		all[p.key] = p
 	}
 	both := joined(slices.SortedFunc(maps.Values(all), func(a, b part) int { return manifest.CompareKeys(a.key, b.key) }))
-	second.Set, second.Gone, second.Invalid = both.Set, both.Gone, both.Invalid
-	return second
+	later.Set, later.Gone, later.Invalid = both.Set, both.Gone, both.Invalid
+	return later
 }

@@ -179,9 +179,10 @@ func (p *pipeline) flow(r *run) error {
 	return nil
 }
 
-// read makes the Change of a run from its Tree: the objects that changed. If the run has no Tree, the Change has
-// only the problems and stale objects of the run before. The error is errWaiting if there is nothing to serve yet,
-// errNewer if nothing was applied because the folder already has a newer Tree, or that of the store.
+// read makes the Change of a run: the objects that changed according to the Tree of the run. If the run has no Tree,
+// the Change has only the problems and stale objects of the run before. The error is errWaiting if there is nothing
+// to serve yet. It is errNewer if nothing was applied because the folder already has a newer Tree. Any other error is
+// from reader.apply.
 func (p *pipeline) read(r *run) (err error) {
 	if r.tree == nil {
 		r.change = p.last
@@ -265,8 +266,9 @@ func (p *pipeline) publish(r *run) (err error) {
 }
 
 // recover does a run of the pipeline (see guard). If the run panics before the first publication, and a saved state
-// was restored, recover sets that state aside and does the run once more. If the run panics in the step "store" in
-// any other case, recover replaces the store for the next run. It returns the error of the last run.
+// was restored, recover sets that state aside and does the run once more. After any other panic, it does not repeat
+// the run. If that panic was in the step "store", it replaces the store for the next run. recover returns the error
+// of the last run.
 func (p *pipeline) recover(r *run) error {
 	err := p.guard(r)
 	var panicked *mistake

@@ -9,10 +9,12 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// rehearse finds the objects of the last Change that make the server panic, and replaces them (withhold). To find
-// them, it publishes parts of the Change to a server without clients. The parameter cause is the panic for the
-// whole Change. It returns errLost if it finds no such object. Another error means that the search was
-// interrupted. The next Change uses a new translator.
+// rehearse finds the objects of the last Change that make the server panic. Instead of each such object, it applies
+// a replacement, for example the last valid version (see isolation.withhold). To find the objects, rehearse
+// publishes parts of the Change to a server without clients. The parameter cause is the panic for the whole Change.
+//
+// If rehearse finds no such object, it returns errLost. Any other error means that the search was interrupted. In
+// all cases, with or without an error, the next call of apply makes a new translator (phase ahead).
 func (t *translation) rehearse(cause error) error {
 	t.reportMistake("publish", cause, t.sent)
 	translators, before := t.translators, maps.Clone(t.withheld.all)

@@ -47,8 +47,10 @@ func isSecretKey(name string) bool {
 	return name == string(keypair.Certificate) || name == string(keypair.Key) || name == string(keypair.Authorities)
 }
 
-// secretFile reports whether a file of a secret folder is read: an entry of a Secret, or a file that probably should
-// be one. The function secretsOf reports a folder that has only files of the second sort.
+// secretFile reports whether a file of a secret folder is read, by the file's name. A file is read if it is an
+// entry of a Secret (see isSecretKey), or if its ending is that of a certificate or key, so that it may be a
+// misnamed entry. If the folder of a Secret has only misnamed entries, secretsOf adds a Skip, which becomes a
+// problem.
 func secretFile(name string) bool {
 	ending := path.Ext(name)
 	base := strings.TrimSuffix(name, ending)
@@ -100,8 +102,9 @@ func (d *secretDir) apply() store.Change {
 	return change
 }
 
-// locate returns the problems. A problem of a Secret of this folder gets as its place the file of the entry, or the
-// folder of the Secret (see atFiles).
+// locate returns a copy of the problems with their places set. For a problem of a Secret of this folder, the place
+// is the file with the faulty entry of the Secret's data. If the problem is not about one entry, the place is the
+// Secret's folder (see atFiles).
 func (d *secretDir) locate(problems []manifest.Problem) []manifest.Problem {
 	if d == nil {
 		return problems

@@ -65,7 +65,7 @@ const (
 // errLost is the error of a run in these cases:
 //   - The translator cannot be reset to its earlier state.
 //   - The translation fails although no object has changed (see distrust).
-//   - No object is found that makes the server panic (see rehearse).
+//   - The server panics, and the object that causes the panic is not found (see rehearse).
 var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
 
 // newTranslation returns a translation that has translated nothing. It stores stop in the field of that name.
@@ -96,9 +96,10 @@ func onAllInterfaces(options translate.Options) translate.Options {
 }
 
 // apply translates a Change, and with it the earlier Changes that were not applied completely. It returns the Result
-// of all of them. Objects that the translator cannot process are replaced (withheld). If the last Result may not have
-// reached the server (phase ahead), apply first makes a new translator, because an inconsistent one could make wrong
-// routes. After an error, the next call processes the Change again.
+// of all of them. An object that the translator cannot process is withheld: a replacement is translated instead (see
+// withhold). In the phase ahead, the server may lack the last Result, or a panic may have left the translator
+// inconsistent. Such a translator could make wrong routes, so apply first makes a new translator. After an error,
+// the next call processes the Change again.
 func (t *translation) apply(change store.Change) (result translate.Result, err error) {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)

@@ -22,7 +22,9 @@ type withheld struct {
 	inForce part             // what the translator got instead
 	slow    bool             // the translation took too long; false if it panicked
 	since   time.Time
-	told    *status.Update // the translator's last status, if a route without backends replaces the object
+	// told is the last status that the translator returned for the object while a route without backends replaced
+	// it. It is nil if there is no such status.
+	told *status.Update
 }
 
 // withholding has the withheld objects: those that gatefold itself fails to translate. gatefold tries each of
@@ -36,12 +38,12 @@ type withholding struct {
 	// for example a route that answers 500. A key stays here until the object itself is published or no longer exists.
 	substitutes map[manifest.Key]struct{}
 
-	sure bool // the fields below are still valid
-	// given has the problems of the Result for which the field problems was computed.
+	sure bool // the fields below, which are caches of the method report, are still valid
+	// given has the problems of a Result. report computed the list problems from them.
 	given    []manifest.Problem
 	problems []manifest.Problem
 	stale    []store.Stale
-	// stored has the stale objects for which the field stale was computed.
+	// stored has the stale objects of the folder. report computed the list stale from them.
 	stored []store.Stale
 }
 
@@ -61,9 +63,9 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
-// formers returns the last valid versions of withheld objects, as far as these versions are served. The store uses
-// the result. A withheld object whose removal cannot be applied is left out. formers also deletes from q.substitutes
-// the objects that are no longer withheld. It is called after everything is published.
+// formers returns, for Store.Applied, each withheld object whose last valid version is served, with this version. It
+// leaves out an object that is gone from the folder, but whose removal cannot be applied. formers also deletes from
+// q.substitutes the objects that are no longer withheld. It is called after everything is published.
 func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
@@ -75,9 +77,9 @@ func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	return former
 }
 
-// release removes an object from the withheld ones, so that its own version is tried again. If the translator's
-// last status of the object is stored (withheld.told), it moves to q.released. If the object is not withheld,
-// release does nothing.
+// release ends the withholding of an object, so that the object's own version is translated again. If there is a
+// status in withheld.told, release moves this status to q.released. If the object is not withheld, release does
+// nothing.
 func (q *withholding) release(key manifest.Key) {
 	w := q.all[key]
 	if w == nil {
@@ -90,9 +92,12 @@ func (q *withholding) release(key manifest.Key) {
 	q.sure = false
 }
 
-// filter returns a copy of a Change for the translator. In this copy, the replacement takes the place of each
-// object that gatefold fails to translate. If such an object has changed, the copy has its new version, and the
-// object is no longer withheld.
+// filter returns a copy of a Change for the translator. In the copy, two things are different for withheld objects
+// (objects that gatefold failed to translate before):
+//   - If the Change has the same version of a withheld object again, the copy has the object's replacement
+//     (withheld.inForce) instead.
+//   - If the Change has another version of a withheld object, or removes it, this stays in the copy, and the object
+//     is no longer withheld.
 func (q *withholding) filter(change store.Change) store.Change {
 	if len(q.all) == 0 {
 		return change

@@ -50,7 +50,7 @@ type Backend struct {
 	Unhealthy []Endpoint `json:"unhealthy,omitempty"`
 }
 
-// Endpoint is an endpoint that gets no requests while other endpoints are healthy.
+// Endpoint is an unhealthy endpoint: Envoy sends it requests only if too few other endpoints are healthy.
 type Endpoint struct {
 	// Address is "ip:port". Hostname is the DNS name from which it was resolved.
 	Address  string `json:"address"`

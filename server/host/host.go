@@ -30,7 +30,8 @@ import (
 // gatefold adopts them.
 var ErrKeep = errors.New("the Envoys keep serving")
 
-// SupervisorTask is the name of the task in every call of Options.Steady.
+// SupervisorTask is the task name that each supervisor is given in the call of Options.Steady, which runs the
+// supervisor and restarts it after a panic.
 const SupervisorTask = "supervisor"
 
 // Options configure a Host.
@@ -151,7 +152,7 @@ type crew struct {
 	ctx     context.Context
 	all     map[string]*supervisor
 	running sync.WaitGroup
-	looked  bool // whether become has looked for the Envoys of an earlier gatefold
+	looked  bool // whether the method become has already looked for the Envoys of an earlier gatefold
 	// refused are the Gateways without an Envoy because of Options.MaxEnvoys.
 	refused map[string]bool
 	// ends has a channel for each Gateway. The channel is closed when the newest supervisor of the Gateway has

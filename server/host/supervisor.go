@@ -15,8 +15,8 @@ var errGone = errors.New("the Gateway is gone")
 // These constants set how long a supervisor waits after a failure before it starts Envoy again:
 //   - The first wait is firstWait. Each further wait is twice the previous wait, but at most longestWait.
 //   - A hot restart sets the next wait to 0. The wait after it is firstWait.
-//   - If an Envoy ends that ran for at least the time steady, and no former epoch still runs, the next wait is
-//     firstWait again.
+//   - If an Envoy has run for 10 seconds (see steady) or longer when it ends, the next wait is firstWait again. This
+//     rule does not apply while a former epoch still runs.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 30 * time.Second

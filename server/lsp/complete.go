@@ -44,15 +44,15 @@ const maxItems = 500
 // marker is inserted in the text at the cursor, so that there is always a token at the cursor.
 const marker = "\ue000"
 
-// gap is the token at the cursor, which a proposal replaces. The field value is the schema of the value at the
-// cursor or, if the token is a key, of the mapping that has the key.
+// gap is the token at the cursor, which a proposal replaces.
 type gap struct {
 	subject
-	path   []sketch.Step // to the value, or to the mapping that has the key
-	in     *sketch.Node  // the mapping that has the key; nil if the token is a value
-	colon  bool          // whether a colon follows the key
+	path  []sketch.Step // the path to the token if it is a value, otherwise to the mapping that has the key
+	in    *sketch.Node  // the mapping that has the key; nil if the token is a value
+	colon bool          // whether a colon follows the key
+	// value is the schema at path: of the value at the cursor or, if the token is a key, of the mapping that has it.
 	value  schema.JSONSchema
-	edit   span   // of the token
+	edit   span   // the place of the token
 	column int    // column of the token, in bytes
 	keys   int    // column of the mapping or list that directly contains the token, in bytes
 	flow   bool   // inside of brackets

@@ -9,10 +9,13 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// overlay returns the content of a folder in which open documents replace the files on disk (the parameter
-// disk). The parameter open has the documents by their path in the folder. A document with more bytes than limit
-// is skipped. The parameter reads is a function that reports whether gatefold would read a file: a document that is
-// not on disk is added if this is true. A file that the watcher skips stays skipped, unless the reason is its size.
+// overlay returns the content of a folder in which open documents replace the files on disk (the parameter disk).
+// The parameter open has the documents by their path in the folder. The function reads reports whether gatefold
+// would read a file with a given name.
+//   - A document with more bytes than limit is not in Files of the result, but in Skipped, with the reason TooLarge.
+//   - A file that is too large on disk is replaced by its document. A file that is skipped on disk for another
+//     reason stays skipped.
+//   - A document without a file on disk is added if reads returns true for it.
 func overlay(disk watcher.Tree, open map[string]*document, limit int64, reads func(name string) bool) watcher.Tree {
 	var set []watcher.File
 	var gone []string

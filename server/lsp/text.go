@@ -18,8 +18,8 @@ const (
 // text is a document with the lines that editors see. A line ends with LF, CR LF or CR.
 type text struct {
 	content []byte
-	starts  []int // of lines
-	feeds   []int // of lines if only LF ends a line, as gatefold counts lines; nil if equal to starts
+	starts  []int // the offsets at which lines begin
+	feeds   []int // the same if only LF ends a line, as gatefold counts lines; nil if equal to starts
 	units   encoding
 }
 

@@ -61,10 +61,12 @@ func Local() Identity { return Identity{gateways: []string{All}} }
 // That client may have any one Gateway that it names, and not all Gateways at once.
 func Unproved() Identity { return Identity{unproved: true} }
 
-// Identify returns the identity for a verified client certificate. The client may have the Gateway in a URI
-// spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME of the certificate, and the Gateways that the Grants g have for
-// its DNS names and URIs. The whole path of the SPIFFE URI must have this form. Otherwise, anyone who can choose
-// a part of the path could name a Gateway.
+// Identify returns the identity for a verified client certificate. The client is permitted to get these Gateways:
+//   - the Gateway that a URI of the certificate names in the form spiffe://TRUST-DOMAIN/gateway/NAMESPACE/NAME
+//   - the Gateways that the Grants g list for the DNS names and URIs of the certificate
+//
+// The whole path of the SPIFFE URI must have this form. Otherwise, anyone who can choose a part of the path could
+// name a Gateway.
 func (g Grants) Identify(certificate *x509.Certificate) Identity {
 	var who Identity
 	for _, name := range certificate.DNSNames {

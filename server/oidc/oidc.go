@@ -245,8 +245,8 @@ func (a *Asker) claim(uri string) bool {
 	return true
 }
 
-// ask requests the document of one issuer, and passes the result to the method note. A panic counts as a failed
-// request, and is not recovered. If ctx has ended, the result is dropped.
+// ask requests the document of one issuer, and passes the result to the method note. If the request panics, ask
+// passes a failure to note, and does not stop the panic. If ctx has ended, ask does not call note.
 func (a *Asker) ask(ctx context.Context, uri string) {
 	answer, failed := ir.IssuerAnswer{}, &fault{"a mistake in gatefold, which its log has", "please report it"}
 	defer func() {

@@ -7,8 +7,8 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// certificatesShown is how many certificates the page shows at once; the rest is on further pages (see piece).
-// The page marks a certificate that expires within the time of the constant soon.
+// certificatesShown is how many certificates the page shows at once; the rest is on further pages (see piece). The
+// constant soon is a duration: the page marks a certificate that expires in less than this time.
 const certificatesShown, soon = 100, 14 * 24 * time.Hour
 
 // certificatePage lists the certificates of listeners. The certificate that expires first is first.

@@ -22,9 +22,10 @@ type folder struct {
 	referrers map[manifest.Key][]referrer
 	// selections are the fields that select objects by label or namespace, instead of naming them.
 	selections map[selectedBy][]selection
-	// wildcard is the namespace that means all namespaces in a reference to routes by label.
+	// wildcard is a special namespace in a backendRef that selects routes by label: it stands for all namespaces (see
+	// route.AllNamespaces).
 	wildcard string
-	// labels returns the labels of Secrets, which their objects do not contain.
+	// labels returns the labels of Secrets. The Secrets in objects do not contain their labels.
 	labels func([]manifest.Key) []map[string]string
 }
 
@@ -42,7 +43,7 @@ func (p *pages) folder() (folder, error) {
 }
 
 // newFolder returns a folder with the objects and their references. An object whose Value is nil is a Secret of
-// --secret-dir. The parameter wildcard is the namespace that means all namespaces in a reference to routes by label.
+// --secret-dir. The parameter wildcard becomes the field folder.wildcard.
 func newFolder(objects []*manifest.Object, wildcard string) folder {
 	f := folder{
 		objects: make(map[manifest.Key]*manifest.Object, len(objects)), beside: map[manifest.Key]bool{},

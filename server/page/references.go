@@ -38,8 +38,8 @@ func knownKind(key manifest.Key) bool {
 	return key.Kind != "" && key.Kind[0] >= 'A' && key.Kind[0] <= 'Z'
 }
 
-// referenceFields returns the names of the fields that refer to other objects. The value for each name is the
-// group and kind of the referenced object, for a reference that does not state its kind.
+// referenceFields returns the names of the fields that refer to other objects. It maps each name to the default group
+// and kind of the referenced object. The default is used for a reference that does not state its kind.
 func referenceFields() map[string]manifest.Key {
 	secret, configMap := manifest.Key{Kind: "Secret"}, manifest.Key{Kind: "ConfigMap"}
 	gateway, service := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway"}, manifest.Key{Kind: "Service"}
@@ -87,7 +87,7 @@ type referenceWalker struct {
 	wildcard  string                // the namespace that means all namespaces in a reference to routes by label
 	object    manifest.Key          // the object that is being read
 	path      []byte                // the path of the current field in the object
-	paths     map[string]string     // the paths in Field of the references, so that equal paths share memory
+	paths     map[string]string     // interns the values of reference.Field, so that equal paths share memory
 	found     []reference
 	selected  []selection
 }

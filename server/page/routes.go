@@ -40,9 +40,9 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the part of a line that links to the page of an object: a Gateway, a ListenerSet or a route. If
-// the line states a reason (Why), the link is the text up to the first colon that a space follows, with this
-// colon. Otherwise the link is the whole line. For a line about another thing, Link returns "".
+// Link returns the part of a line that links to the page of an object: a Gateway, a ListenerSet or a route. If the
+// line states a reason (Why), the link ends with the first colon that is followed by a space. Otherwise the link is
+// the whole line. If the line is not about such an object, Link returns "".
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
@@ -60,8 +60,8 @@ func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
 // mark is a label at the beginning of a line, with its CSS class.
 type mark struct{ Class, Words string }
 
-// Mark returns a label if the line is about a problem: an object that is not accepted, a match without
-// requests, or a rule that answers an error. Otherwise it returns nil.
+// Mark returns a label if the line is about a problem: an object that is not accepted, a match that gets no request
+// because another match gets them all (Shadowed), or a rule that answers an error. Otherwise it returns nil.
 func (b *branch) Mark() *mark {
 	switch {
 	case b.Kind == explain.NotAcceptedNode:

@@ -100,10 +100,10 @@ func (s selection) toNone() reference {
 }
 
 // selectionOf returns the selection of a field that has the value v. The type of v is one of selectingTypes. The
-// result below is the path from v to the selector: ".selector" if the selector is a field of v, and otherwise "".
-// The caller sets the selection's Field and From. ok is false if v does not select objects: for example, a
-// backendRef that names a Service.
-func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, below string, ok bool) {
+// result selectorPath is the path from v to the selector: ".selector" if the selector is a field of v, and
+// otherwise "". The caller sets the selection's Field and From. ok is false if v does not select objects: for
+// example, a backendRef that names a Service.
+func (w *referenceWalker) selectionOf(v reflect.Value) (s selection, selectorPath string, ok bool) {
 	namespace := w.object.Namespace
 	switch from := v.Interface().(type) {
 	case api.PolicySelector:
@@ -216,8 +216,8 @@ func operatorWords(operator metav1.LabelSelectorOperator) string {
 	return "does not exist"
 }
 
-// selectionsOf groups the selections by the kind and namespace of their objects and by one required label. So the
-// method selecting checks only those selections that may match an object.
+// selectionsOf groups the selections by the kind and namespace of their objects and by one required label. With
+// these groups, folder.selecting checks only the selections that may match an object.
 func selectionsOf(all []selection) map[selectedBy][]selection {
 	grouped := map[selectedBy][]selection{}
 	for _, s := range all {

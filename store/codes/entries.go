@@ -41,7 +41,8 @@ func ofFiles() []Entry {
 	}
 }
 
-// ofObjects returns the entries about single objects: their identity, schema and path policies.
+// ofObjects returns the entries about single objects: their identity, their schema, and the path policies, which
+// limit the files that may define an object (package tenancy).
 func ofObjects() []Entry {
 	return []Entry{
 		{"ClusterPathsBroken", Error, "With `--cluster-paths`, a Namespace or folder of the platform cannot be read at a start that knows no last valid version. gatefold serves nothing, because the rights of teams are not known.", "Correct the file that the message names."},

@@ -8,9 +8,9 @@ import (
 )
 
 // readBasicAuth sets the field basicAuth of the TrafficPolicy from the annotations auth-type, auth-secret and
-// auth-secret-type. The parameter key is the name of one of these annotations, or auth-realm: the results are the
-// verdict on this annotation. If readBasicAuth succeeds, class is Different, and message says what differs. If import
-// cannot express the annotations, class is Refused, and message is the reason.
+// auth-secret-type. It returns the verdict on one annotation. The parameter key is the name of this annotation: one
+// of these three, or auth-realm, which no policy can express. If basicAuth was set, class is Different, and message
+// says what differs. If import cannot express the annotations, class is Refused, and message is the reason.
 func (s *settings) readBasicAuth(key string) (class Class, message string) {
 	secret := s.values["auth-secret"]
 	if namespace, name, ok := strings.Cut(secret, "/"); ok {

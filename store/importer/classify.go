@@ -82,12 +82,12 @@ func harmless(kind apischema.GroupKind) bool {
 	return false
 }
 
-// unservedPolicy leaves out an object of a kind that gatefold does not serve. It does nothing for other kinds. The
-// first of these rules that applies decides what else happens:
+// unservedPolicy leaves out an object of a kind that gatefold does not serve. It does nothing for other kinds. For
+// some of the kinds, schema.KindNotServed says whether they affect traffic (Error), and whether their objects have
+// targetRefs (Targets). The first of these rules that applies decides what else happens:
 //   - If the object has targets, such as targetRefs, and all can be read, the targets fail closed.
-//   - If the kind does not affect traffic (KindNotServed), nothing else happens.
-//   - If objects of the kind cannot have targets (KindNotServed), Settle makes the objects that refer to this object
-//     fail closed.
+//   - If the kind is known not to affect traffic, nothing else happens.
+//   - If the kind is known to have no targetRefs, Settle makes the objects that refer to this object fail closed.
 //   - In all other cases, the import is blocked.
 func (c *classifier) unservedPolicy(object *item) {
 	kind := object.key.GroupKind()

@@ -174,8 +174,9 @@ func (c *closing) leaveParents(route, gone *item) {
 	}
 }
 
-// shutReferring makes a route fail closed if one of its rules refers to the parameter gone, an object that is
-// left out. It does nothing if gone is a Gateway or ListenerSet: leaveParents handles parents.
+// shutReferring makes a route fail closed if one of its rules refers to an object that the import leaves out (the
+// parameter gone). If the object is a Gateway or ListenerSet, shutReferring does nothing, because leaveParents
+// handles parents.
 func (c *closing) shutReferring(route, gone *item) {
 	if gone.is("Gateway", "ListenerSet") || route.left {
 		return

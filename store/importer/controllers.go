@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// boolean parses the value of an annotation as ingress-nginx does. The result on is the boolean. ok is false
-// for a value that strconv.ParseBool does not accept.
-func boolean(value string) (on, ok bool) {
-	on, err := strconv.ParseBool(value)
-	return on, err == nil
+// boolean parses the value of an annotation as ingress-nginx does. ok is false if strconv.ParseBool does not accept
+// the value.
+func boolean(value string) (parsed, ok bool) {
+	parsed, err := strconv.ParseBool(value)
+	return parsed, err == nil
 }
 
 // ofController reports whether the annotation name may be for another controller of Ingresses, Gateways or
@@ -28,9 +28,9 @@ func ofController(name string) bool {
 	}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// ofOtherPrefix reports whether an annotation has the name of an ingress-nginx annotation that protects or
-// routes, whatever its prefix is. With the flag --annotations-prefix, ingress-nginx reads annotations with
-// another prefix.
+// ofOtherPrefix reports whether an annotation has the name of an ingress-nginx annotation for access control or
+// routing, no matter which prefix stands before the name. The prefix can differ, because the flag
+// --annotations-prefix of ingress-nginx sets it.
 func ofOtherPrefix(name string) bool {
 	_, key, _ := strings.Cut(name, "/")
 	return slices.ContainsFunc([]string{"auth-tls-", "limit-", "modsecurity-", "proxy-ssl-", "canary-by-"}, func(begin string) bool { return strings.HasPrefix(key, begin) }) ||

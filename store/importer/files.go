@@ -94,9 +94,9 @@ func addSame(r *report, object *item, told bool) {
 	r.add(Same, object.place, object.name(), message)
 }
 
-// addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores the problem
-// if the object is unknown. It also ignores the problem NoBackends of objects that answer an error to all requests
-// (item.closed) or that import added, because their rules have no backends on purpose.
+// addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores the problem if the
+// object is unknown. It also ignores the problem NoBackends of two kinds of objects, because their rules have no
+// backends on purpose: objects that answer an error to all requests (item.closed), and objects that import added.
 func addRemaining(r *report, objects *collection, p manifest.Problem) {
 	object := objects.find(p.Object)
 	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"

@@ -97,8 +97,7 @@ func (r *report) protecting(at place, object, message, hint string, fields ...st
 	v.Protects, v.Hint = true, hint
 }
 
-// block blocks the import: Result then returns no files. It also adds a verdict, in the same way as the method
-// protecting.
+// block blocks the import: Result then returns no files. It also adds a verdict, as r.protecting does.
 func (r *report) block(at place, object, message, hint string, fields ...string) {
 	r.blocked = true
 	r.protecting(at, object, message, hint, fields...)

@@ -235,8 +235,8 @@ func portNamed(objects *collection, namespace, service, name string) int64 {
 	return 0
 }
 
-// matchesAs reports whether nginx has one location for both paths: they have the same path and pathType. For
-// the path / the types may differ, unless one of them is Exact.
+// matchesAs reports whether nginx has one location for both paths. That is so if path and pathType are the same. For
+// the path "/", the pathTypes may also differ, if neither of them is Exact.
 func (p *ingressPath) matchesAs(o *ingressPath) bool {
 	return p.path == o.path && (p.pathType == o.pathType || p.path == "/" && p.pathType != "Exact" && o.pathType != "Exact")
 }

@@ -17,8 +17,9 @@ type ingressClasses struct {
 	imported []string // Options.IngressClasses; if it is empty, the class nginx is imported
 }
 
-// otherClass returns the class of an Ingress that is not imported because of its class. It returns "" if the
-// Ingress is imported: all classes that the Ingress names are imported, or it names none.
+// otherClass returns the class because of which an Ingress is not imported. An Ingress can name a class in
+// spec.ingressClassName and in the annotation kubernetes.io/ingress.class. The Ingress is imported if each class that
+// it names is an imported class, or if it names no class. otherClass then returns "".
 func (c *ingressClasses) otherClass(ingress *item) string {
 	var other []string
 	for _, value := range []any{at(ingress.fields, "spec", "ingressClassName"), at(ingress.fields, "metadata", "annotations", "kubernetes.io/ingress.class")} {
@@ -52,9 +53,10 @@ func (c *ingressClasses) controllerOf(class string) string {
 	return text(object.spec()["controller"])
 }
 
-// ofOtherController reports whether a class has another controller than the imported classes and the class nginx.
-// The result is false if the IngressClass is not in the input, because its controller is then unknown. If an
-// imported class is not in the input, its controller counts as ingress-nginx.
+// ofOtherController reports whether the controller of a class differs from the controllers of all imported classes
+// and of the class nginx. The result is false if the input has no IngressClass for the parameter class, because its
+// controller is then unknown. An imported class without an IngressClass in the input is compared as if its controller
+// were ingress-nginx.
 func (c *ingressClasses) ofOtherController(class string) bool {
 	controller := c.controllerOf(class)
 	return controller != "" && !slices.ContainsFunc(append([]string{"nginx"}, c.imported...), func(imported string) bool {
@@ -84,7 +86,7 @@ func (n *nginx) leaveOther(ingress *item) {
 // closeOther handles an Ingress of a class that is not imported. On hosts that are imported, it makes the paths of
 // this Ingress answer 500 (see closeOtherPath). If the Ingress has an annotation that closes whole hosts (see
 // ofHost), the whole host answers 500. The result closed is true if at least one path or host answers 500 because of
-// this Ingress. A canary Ingress protects nothing: its paths are skipped, and the result is false.
+// this Ingress. A canary Ingress closes nothing, and the result is false.
 func (n *nginx) closeOther(ingress *item) (closed bool) {
 	told := len(n.verdicts)
 	s := n.settings(ingress)
@@ -108,11 +110,15 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 	return closed
 }
 
-// closeOtherPath closes a path of an Ingress that is not imported (see closeOther): requests for the path get the
-// answer 500. If the host does not have the path yet, closeOtherPath adds the path to the host. If the host has the
-// same path from another Ingress, shadow decides whether that path must answer 500 from now on. If path comes from
-// spec.defaultBackend, the host's own path stays unchanged. The result closed is true if closeOtherPath added the
-// path, now or in an earlier call, or if shadow made the host's path answer 500.
+// closeOtherPath makes a host answer 500 to requests for a path. The path belongs to an Ingress that is not imported
+// (see closeOther). There are three cases:
+//   - The host does not have the path yet. closeOtherPath adds it.
+//   - The host has the path from another Ingress. shadow then decides whether the host's path answers 500 from now
+//     on. But if the parameter path comes from spec.defaultBackend, the host's path stays unchanged.
+//   - The host has the path from the same Ingress. The host's path stays unchanged.
+//
+// The result closed is true if closeOtherPath added the path, now or in an earlier call, or if shadow made the host's
+// path answer 500.
 func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed bool) {
 	if slices.Contains(host.paths, path) {
 		return true // two rules of the Ingress have the same host
@@ -128,10 +134,13 @@ func (n *nginx) closeOtherPath(host *ingressHost, path *ingressPath) (closed boo
 	return shadow(n.report, path, host.paths[same])
 }
 
-// shadow compares an imported path with the same path of an Ingress that is not imported. The parameter other
-// is the path of that Ingress. If the two paths are protected in different ways, shadow makes the imported path
-// answer 500, and returns true. In two cases it changes nothing and returns false: both paths are protected in the
-// same way, or the Ingress of the imported path is known to be at least as old as the other Ingress.
+// shadow compares an imported path (the parameter path) with the same path of an Ingress that is not imported (the
+// parameter other). It makes the imported path answer 500 and returns true if both of these conditions are met:
+//   - The two paths are protected in different ways.
+//   - The imported path's Ingress is not known to be at least as old as the other Ingress. Then nginx may have served
+//     the other path.
+//
+// Otherwise shadow changes nothing and returns false.
 func shadow(r *report, other, path *ingressPath) bool {
 	newer := path.created() != "" && path.created() <= other.created()
 	if newer || guard(&location{ingressPath: other}) == guard(&location{ingressPath: path}) {

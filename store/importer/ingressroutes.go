@@ -99,8 +99,8 @@ func (w *routeWriter) write(canaries []*ingressPath) {
 
 // around returns the names of the HTTPS listeners that serve a hostname with a wildcard certificate. The map
 // sections has the names of listeners by hostname. The closest wildcard counts: *.b.example.com before
-// *.example.com. If there is no wildcard for the hostname, around returns the listeners for all hostnames,
-// perhaps none.
+// *.example.com. If no wildcard covers the hostname, around returns the listeners without a hostname, which serve
+// every host. There may be none.
 func around(name string, sections map[string][]string) []string {
 	for name != "" {
 		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
@@ -169,10 +169,11 @@ func pathMatch(kind, value string) map[string]any {
 	return map[string]any{"path": map[string]any{"type": kind, "value": value}}
 }
 
-// route writes an HTTPRoute with the rules for some paths of a host in one namespace, or several HTTPRoutes if
-// there are more than maxWritten rules. The parameter scheme is http, https or closed, names has the hostnames,
-// and sections has the names of the listeners. Rules with backends are recorded in w.targets, for the policy of
-// their Ingress.
+// route writes an HTTPRoute in the given namespace, or several HTTPRoutes if there are more than maxWritten rules.
+// The parameter paths has the paths of one host for which the rules are written. The parameter scheme is "http" or
+// "https", or "closed" if the whole host answers 500 (see closeHost). The parameter names has the hostnames, and
+// the parameter sections has the names of the listeners. Rules with backends are recorded in w.targets, for the
+// policy of their Ingress.
 func (w *routeWriter) route(namespace, scheme string, names, sections []string, paths []*location) {
 	var parents []any
 	for _, section := range sections {
@@ -211,8 +212,8 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 }
 
 // rules returns the HTTPRoute rules for one path of a host: one rule, or several if the path has a canary. The
-// parameter scheme is http, https or closed, as in the method route. If requests for the path must be answered with
-// 500, the rule has no backendRefs and no filters.
+// parameter scheme is "http" or "https", or "closed" if the whole host answers 500 (see closeHost). If requests for
+// the path must be answered with 500, the rule has no backendRefs and no filters.
 func (w *routeWriter) rules(l *location, scheme string) []any {
 	s := l.settings
 	if reason := cmp.Or(l.closed, s.closed); reason != "" {

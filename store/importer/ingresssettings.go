@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// controllerSettings leaves out a ConfigMap with the settings of ingress-nginx for all Ingresses, because
-// import does not apply these settings. It recognizes the ConfigMap by its name or label, or by a setting that
-// may protect requests (see protectsAll). Each such protecting setting also blocks the import, so that no file
-// is written. Other ConfigMaps, and those that the user accepted, are not changed.
+// controllerSettings leaves out a ConfigMap with the settings of ingress-nginx for all Ingresses, because import
+// does not apply these settings. It recognizes the ConfigMap by its name or label, or by a setting that may protect
+// requests (see protectsAll). Each such protecting setting also blocks the import, so that no file is written.
+// controllerSettings does nothing for any other ConfigMap, or for a ConfigMap that the user named in --accept (see
+// acceptance).
 func controllerSettings(r *report, accept *acceptance, object *item) {
 	data, _ := object.fields["data"].(map[string]any)
 	var protecting []string

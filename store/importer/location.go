@@ -129,11 +129,13 @@ func guard(l *location) string {
 // prefixOf returns a path as the value of a PathPrefix: without slashes at its end, or "/" if nothing else is left.
 func prefixOf(path string) string { return cmp.Or(strings.TrimRight(path, "/"), "/") }
 
-// plain sets the route matches of a host whose paths are no regular expressions in nginx. If a path of type
-// ImplementationSpecific overlaps another path (see overlaps), the matches of all paths that are not Exact become
-// regular expressions. plain sets h.closed, so that the whole host answers 500, if two paths that are not Exact
-// differ only in the pathType or in a slash at the end. Other paths that cannot be expressed also close the host
-// (see stringPrefix).
+// plain sets the route matches of a host if nginx compares none of its paths as regular expressions. A path of type
+// Exact gets an Exact match. Any other path gets a PathPrefix match, or the matches of stringPrefix. But if a path
+// of type ImplementationSpecific overlaps another path (see overlaps), all paths that are not Exact get a
+// RegularExpression match.
+//
+// If two paths that are not Exact differ only in the pathType or in a slash at the end, plain sets h.closed: the
+// whole host answers 500. The function stringPrefix may also set h.closed.
 func (h *ingressHost) plain(all []*location) {
 	ordered := slices.ContainsFunc(all, func(l *location) bool {
 		return l.pathType == "ImplementationSpecific" && overlaps(l, all)

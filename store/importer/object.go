@@ -119,9 +119,9 @@ type target struct {
 }
 
 // targetsOf returns the targets in targetRefs, targetSelectors and targetRef of a policy. The result lost is true if
-// the policy may have other targets, which import cannot read. gatefold would find these targets, and make them fail
-// closed if the policy is invalid. Causes are a misspelt field name, a value of a wrong type, or a target in another
-// field.
+// the policy may have other targets, which import cannot read: a field name is misspelt, a value has a wrong type,
+// or a target is in another field. Such targets matter: if gatefold serves the policy and finds it invalid, it makes
+// these targets fail closed, too.
 func (o *item) targetsOf() (targets []target, lost bool) {
 	for key := range o.fields {
 		lost = lost || key != "spec" && manifest.Distance(strings.ToLower(key), "spec") <= 1
@@ -152,9 +152,10 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 	return targets, lost || o.hasOtherTargets(targets)
 }
 
-// hasOtherTargets reports whether a policy has a target that is missing in the parameter targets. It looks for the
-// targets that fail closed if the policy is invalid (store.PolicyTargets). Such a target may be in a field that has
-// another purpose, or that the API does not have. The result is false for a policy that gatefold does not serve.
+// hasOtherTargets reports whether a policy has a target that is missing in the parameter targets. It compares with
+// all targets that fail closed if the policy is invalid (store.PolicyTargets). These include references in fields
+// that are not meant for targets, and in unknown fields. The result is false for a policy that gatefold does not
+// serve.
 func (o *item) hasOtherTargets(targets []target) bool {
 	return slices.ContainsFunc(store.PolicyTargets(o.key.GroupKind(), o.fields, o.key.Namespace), func(other store.Target) bool {
 		return !slices.ContainsFunc(targets, func(t target) bool {

@@ -26,16 +26,16 @@ func parse(path string) []string {
 	return steps
 }
 
-// lookup returns the value at a path (steps) inside value, or nil if the path does not exist. The result named is
-// the innermost map on the path that has a text in its entry "name", such as a backendRef. It is nil if there is no
-// such map. The parameter value itself and its direct fields, such as metadata, are never the result named.
-func lookup(value any, steps []string) (found any, named map[string]any) {
+// lookup returns the value at a path (steps) inside value, or nil if the path does not exist. The result inner is the
+// innermost map on the path whose "name" is a non-empty string, such as a backendRef. It is nil if there is no such
+// map. The parameter value itself and its direct fields, such as metadata, do not count.
+func lookup(value any, steps []string) (found any, inner map[string]any) {
 	for i := 0; ; i++ {
 		if object, ok := value.(map[string]any); ok && text(object["name"]) != "" && i > 1 {
-			named = object
+			inner = object
 		}
 		if i == len(steps) {
-			return value, named
+			return value, inner
 		}
 		switch v := value.(type) {
 		case map[string]any:
@@ -43,11 +43,11 @@ func lookup(value any, steps []string) (found any, named map[string]any) {
 		case []any:
 			n, err := strconv.Atoi(steps[i])
 			if err != nil || n < 0 || n >= len(v) {
-				return nil, named
+				return nil, inner
 			}
 			value = v[n]
 		default:
-			return nil, named
+			return nil, inner
 		}
 	}
 }

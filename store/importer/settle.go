@@ -9,11 +9,11 @@ import (
 )
 
 // Settle handles the errors that validate reports: the objects with errors fail closed, are left out, or lose a
-// reference. The parameter hangs is a function. It reports whether a problem with the given code may be solved by
+// reference. The parameter external is a function. It reports whether a problem with the given code may be solved by
 // an object outside of the input. Settle ignores such a problem, with two exceptions: a target of a policy is
 // missing, or the problem is about a reference to an object that the import itself has left out (closing.gone). If
 // changed is true, the caller must validate again.
-func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bool) (changed bool) {
+func (o *Objects) Settle(problems []manifest.Problem, external func(code string) bool) (changed bool) {
 	s := &settling{report: o.report, closing: o.closing}
 	// Only one problem of an object is handled at a time, because a change invalidates the fields of its other
 	// problems.
@@ -21,28 +21,28 @@ func (o *Objects) Settle(problems []manifest.Problem, hangs func(code string) bo
 	for _, p := range problems {
 		object := o.objects.find(p.Object)
 		if p.Severity == manifest.Error && object != nil && !object.left && !settled[object] {
-			settled[object] = s.settle(object, p, hangs(p.Code))
+			settled[object] = s.settle(object, p, external(p.Code))
 			changed = changed || settled[object]
 		}
 	}
 	return changed
 }
 
-// settling changes objects in which validate found problems (see Settle).
+// settling is one call of Settle. Its methods change the objects in which validate found problems.
 type settling struct {
 	*report
 	closing *closing
 }
 
 // settle handles one problem p that validate found in an object: the object fails closed, is left out, or loses the
-// reference that p is about. If the parameter hangs is true, an object outside of the input may solve the problem
+// reference that p is about. The parameter external is true if an object outside of the input may solve the problem
 // (see Settle). The result changed is false if the object stays as it was.
-func (s *settling) settle(object *item, p manifest.Problem, hangs bool) (changed bool) {
+func (s *settling) settle(object *item, p manifest.Problem, external bool) (changed bool) {
 	words := p.Code + ": " + p.Message
 	switch {
 	case p.Code == "TargetNotFound":
 		return leaveTarget(s.report, object, p)
-	case hangs:
+	case external:
 		return s.settleReference(object, p)
 	case object.isPolicy(), object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:
 		s.closing.refusePolicy(object, words, fieldsOf(p)...)
@@ -93,15 +93,15 @@ func leaveTarget(r *report, policy *item, p manifest.Problem) bool {
 	return true
 }
 
-// settleReference handles a problem p of an object, if an object outside of the input may solve p. The field of p
-// is usually a reference. settleReference returns false if it changes nothing. The first of these rules that applies
-// decides:
-//   - If the field does not refer to an object that the import has left out (closing.gone), nothing changes.
-//     gatefold then answers an error until the referenced object exists.
-//   - If the object is a policy or GatewayExtension, it is left out, and its targets fail closed.
-//   - If the object is a route, and the field is one of its parentRefs, the route loses this parent.
-//   - If the object answers an error to all its requests already (item.closed), nothing changes.
-//   - In all other cases, the object fails closed, or is left out.
+// settleReference handles a problem p that would not exist if an object outside of the input were there. The field of
+// p is usually a reference to a missing object. settleReference returns false if it changes nothing.
+//
+// If the import itself did not leave out the missing object (closing.gone), nothing changes: gatefold answers an
+// error until that object exists. If the import left it out, the first of these rules that applies decides:
+//   - A policy or GatewayExtension with the reference is left out, and its targets fail closed.
+//   - A route loses the parent, if the field is one of the route's parentRefs.
+//   - An object that already answers an error to all requests (item.closed) does not change.
+//   - An HTTPRoute or GRPCRoute fails closed: its rules answer an error. An object of another kind is left out.
 func (s *settling) settleReference(object *item, p manifest.Problem) bool {
 	_, ref := lookup(object.fields, parse(p.Field))
 	gone := s.closing.removed(object, ref)

@@ -20,11 +20,11 @@ var plainPathText = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
 // spellings returns a regular expression for ambiguous paths, which gateways may normalize differently. It matches
 // paths that contain //, and paths that contain the escape of a special character, such as %2F for a slash. The
-// parameter paths has the paths of a host. It decides, together with expressions, which characters are special:
-//   - If expressions is false, the slash is special, and each character of the paths that plainPathText does not
-//     match. The result ok is false if a path has a space, a "%", a control character or a character outside ASCII.
-//   - If expressions is true, some of the paths are regular expressions. All ASCII punctuation except "_" and "~" is
-//     special. The result ok is true.
+// parameter paths has the paths of a host. The parameter expressions is true if some of these paths are regular
+// expressions. Which characters are special depends on both:
+//   - If expressions is false, the special characters are the slash, and all characters in paths that plainPathText
+//     does not match. ok is false if a path has a space, a "%", a control character or a character outside ASCII.
+//   - If expressions is true, all ASCII punctuation except "_" and "~" is special. ok is true.
 func spellings(paths []string, expressions bool) (expression string, ok bool) {
 	if expressions {
 		return `(?i).*(?://|%(?:2[1-9a-f]|3[a-f]|40|5[b-e]|60|7[b-d])).*`, true
@@ -78,11 +78,12 @@ func spelled(r *report, host *ingressHost, all []*location) *location {
 // clusterSpellingsTold is the message of the verdict of closeSpellings.
 const clusterSpellingsTold = "answers 500 where a path has // or an escaped /: rules of the route are closed, and the gateway of the cluster may have read those as /, which Envoy does not"
 
-// closeSpellings adds a rule that answers 500 to ambiguous paths, such as //, to each HTTPRoute with rules that
-// fail closed. The cluster's gateway may have sent ambiguous paths to these rules; without the new rule, other
-// routes would get them. Two kinds of routes need no such rule: routes that answer 500 to all requests, and
-// routes of kgateway, which matches paths as gatefold does. If a route has maxRules rules already, the import
-// is blocked.
+// closeSpellings adds a rule to each HTTPRoute that has rules that fail closed. The new rule answers 500 if the path
+// of the request is ambiguous, such as a path with //. The old gateway, from which the user imports, may have
+// normalized such a path, so that a rule that fails closed matched it. Envoy does not normalize it, and without the
+// new rule another route could serve the request. Two kinds of routes need no new rule: routes that answer 500 to all
+// requests, and routes of kgateway, which matches paths as gatefold does. If a route already has maxRules rules, the
+// import is blocked.
 func closeSpellings(r *report, objects *collection) {
 	for _, route := range objects.all {
 		if route.left || !route.refusing || !route.is("HTTPRoute") || ofKgateway(objects, route) {

@@ -13,9 +13,9 @@ import (
 // annotations and parameters of other controllers. A controller may also not have accepted a route. gatefold
 // does not have these limits.
 
-// surroundings looks for objects and settings of the cluster that keep requests away from a Gateway, a route or a
-// Service, such as a load balancer or an annotation. gatefold does not have these limits, so the import makes the
-// Gateway, route or Service fail closed.
+// surroundings looks for objects and settings of the cluster that restrict which requests reach a Gateway, a route or
+// a Service. An example is a load balancer that admits only some source addresses. gatefold does not apply these
+// restrictions, so the import makes the Gateway, route or Service fail closed.
 type surroundings struct {
 	*report
 	objects *collection

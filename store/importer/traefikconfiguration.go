@@ -95,8 +95,9 @@ func (c *configuration) keep(p *part) {
 	c.ordered = append(c.ordered, p)
 }
 
-// acceptPart leaves out an entry of Traefik's configuration, such as a router, if options.Accept names the
-// entry. If options.Accept names only fields of the entry, acceptPart removes these fields.
+// acceptPart leaves out an entry of Traefik's configuration, such as a router, if options.Accept names the entry:
+// the user has accepted that it is lost. If options.Accept names only fields of the entry, acceptPart removes only
+// these fields.
 func acceptPart(accept *acceptance, p *part) {
 	if accept.contains(p.id()) {
 		p.accepted = true

@@ -43,8 +43,9 @@ func (rr *routerReader) closeBehindConnections() {
 // serverName matches a rule with only one server name.
 var serverName = regexp.MustCompile("^HostSNI\\(`([A-Za-z0-9.-]+)`\\)$")
 
-// serverNames returns the server names (SNI) in the rule of a TCP router. It returns nil if the rule has any
-// other condition, because the rule may then select all connections.
+// serverNames returns the server names (SNI) in the rule of a TCP router. The rule must be a list of HostSNI
+// conditions, each with one name, joined by ||. For any other rule, serverNames returns nil, which stands for all
+// server names: such a rule may select all connections.
 func serverNames(rule string) (names []string) {
 	for _, word := range strings.Split(rule, "||") {
 		found := serverName.FindStringSubmatch(strings.TrimSpace(word))

@@ -93,10 +93,10 @@ func (p *part) respelled(value any, docPath, userPath string, known []string) an
 	return made
 }
 
-// respelledField does for the value of one field what respelled does for an object. If Traefik wants a list of texts,
-// a text becomes a list: its parts between commas. The parameter known says what the value can be: it has those paths
-// of knownFields that begin with the path of the field, without this beginning. For example, "[]" means that the
-// value is a list of texts. The parameters docPath and userPath are the path of the field, as in respelled.
+// respelledField does for the value of one field what respelled does for an object. If Traefik wants a list of
+// texts, a text becomes a list: its parts between commas. The parameter known has the known fields below this field
+// (see knownFields), as paths that begin after the field. For example, the path "[]" means that the value is a list
+// of texts. The parameters docPath and userPath are the path of the field, as in respelled.
 func (p *part) respelledField(value any, docPath, userPath string, known []string) any {
 	words, isText := value.(string)
 	items, isList := value.([]any)
@@ -119,12 +119,12 @@ func (p *part) respelledField(value any, docPath, userPath string, known []strin
 	return p.respelled(value, docPath, userPath, cutAll(known, "."))
 }
 
-// nextNames splits each path in the parameter known after its first field name: "tls.options" becomes "tls" and
-// ".options". It returns the first names without duplicates, and a map. For each first name, the map has what follows
-// the name in each of its paths, such as "[]", ".options", or "" if nothing follows.
-func nextNames(known []string) (names []string, below map[string][]string) {
+// nextNames splits each of the given paths after its first field name: "tls.options" becomes "tls" and ".options".
+// It returns the first names without duplicates (names). For each first name, the map below has what follows this
+// name in the paths, such as "[]", ".options", or "" if nothing follows.
+func nextNames(paths []string) (names []string, below map[string][]string) {
 	below = map[string][]string{}
-	for _, field := range known {
+	for _, field := range paths {
 		end := strings.IndexAny(field, ".[")
 		if end < 0 {
 			end = len(field)

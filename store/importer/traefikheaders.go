@@ -72,9 +72,9 @@ func (e *effect) readHeaders(p *part) {
 // empty if the middleware does not set this header. With forceSTSHeader, readTransport also adds the header to
 // e.response. The parameter h has the fields of the middleware.
 //
-// readTransport adds a verdict for the fields isDevelopment, sslRedirect, sslTemporaryRedirect and sslForceHost only
-// if they are not true. For a field without a verdict, the method part.rest makes the routers that use the
-// middleware answer 500.
+// If isDevelopment, sslRedirect, sslTemporaryRedirect or sslForceHost is true, the routers that use the middleware
+// answer 500: readTransport adds no verdict for this field, and the method part.rest closes routers because of
+// fields without a verdict. If such a field is false, readTransport adds the verdict that it has no effect.
 func (e *effect) readTransport(p *part, h map[string]any) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)

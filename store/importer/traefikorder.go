@@ -34,8 +34,10 @@ func (l *listener) entries(host string, ordered bool) []entry {
 	return all
 }
 
-// entry returns the condition c of the router r on a host, with its HTTPRoute matches. If ordered is true, the
-// matches are regular expressions where the path rewrite of the router allows that.
+// entry returns the entry for one condition of the router r on a host: the parameter c, with the HTTPRoute matches
+// that express c. If ordered is true, the matches are regular expressions, so that the order of the rules decides
+// (see entries). A path rewrite with replacePrefixMatch does not allow regular expressions; the matches then are
+// plain.
 func (l *listener) entry(host string, r *router, c condition, ordered bool) entry {
 	rewrite, _ := r.rewrite(c)
 	matches := c.matches(ordered && (rewrite == nil || rewrite["replacePrefixMatch"] == nil))
@@ -51,11 +53,12 @@ func common(a, b entry) (both condition, ok bool) {
 	return mine.and(other)
 }
 
-// kept reports whether one of the host's entries (the parameter all) takes the requests that match both a and b, so
-// that Envoy does not choose b for these requests. An entry takes the requests if all of this is true:
-//   - The entry belongs to the router of a, or to a third router whose priority is higher than the priority of a.
-//   - The entry's condition is the common condition of a and b (see common).
-//   - Envoy does not prefer b to the entry (see turned).
+// kept is about the requests that match both a and b. Traefik sends them to the router of a, but Envoy may prefer b.
+// kept reports whether another entry of the host (the parameter all) gets these requests, so that Envoy does not
+// choose b. Such an entry has all of these properties:
+//   - It belongs to the router of a, or to a third router whose priority is higher than the priority of a.
+//   - Its condition is the common condition of a and b (see common).
+//   - Envoy does not prefer b to this entry (see turned).
 func kept(a, b entry, all []entry) bool {
 	both, ok := common(a, b)
 	return ok && slices.ContainsFunc(all, func(e entry) bool {
@@ -63,14 +66,17 @@ func kept(a, b entry, all []entry) bool {
 	})
 }
 
-// maxRefined bounds the entries of a host: once a host has this many, refined adds no more.
+// maxRefined is the number of entries of one host at which the function refined stops adding entries.
 const maxRefined = 200
 
 // refined returns the entries of a host (the parameter all) with more entries added. Envoy prefers the more specific
 // match. So if two routers match a request, Envoy may choose the router with the lower priority. For the requests
-// that both routers match, refined adds an entry of the router with the higher priority. An HTTPRoute cannot always
-// express exactly these requests; the new entry then also matches other requests (condition.wide). Such an entry is
-// added only if its router answers 500. refined stops adding as soon as there are maxRefined entries.
+// that both routers match, refined adds an entry of the router with the higher priority.
+//
+// An HTTPRoute cannot always express exactly these requests. The new entry then is wide: it also matches other
+// requests (condition.wide). refined adds a wide entry only if the entry's router answers 500 to all requests
+// (part.closed). So a wide entry never sends a request to a wrong backend. refined stops adding at maxRefined
+// entries.
 func (l *listener) refined(host string, all []entry) []entry {
 	for i := 0; i < len(all); i++ {
 		for j := len(all) - 1; j > i && len(all) < maxRefined; j-- {
@@ -112,7 +118,8 @@ func (l *listener) conflicts(host string, ordered bool) []conflict {
 	return all
 }
 
-// turned reports whether one request may meet a match of a and a match of b, and Envoy prefers the match of b.
+// turned reports whether Envoy prefers b to a for some requests: a match of a and a match of b overlap, and Envoy
+// tries the match of b first. The callers pass as a the entry that comes first in Traefik's order.
 func turned(a, b entry) bool {
 	return slices.ContainsFunc(a.matches, func(m routeMatch) bool {
 		return slices.ContainsFunc(b.matches, func(o routeMatch) bool { return m.overlaps(o) && o.before(m) })

@@ -28,9 +28,9 @@ func (p *part) get(field string) any {
 	return value
 }
 
-// add adds a verdict about the given fields of an entry of Traefik's configuration, such as a router. Without
-// fields, the verdict is about the whole entry. add does not record that the fields have a verdict, so the method
-// rest may add a second verdict for them. The method say also records it.
+// add adds a verdict about the given fields of an entry of Traefik's configuration, such as a router. Without fields,
+// the verdict is about the whole entry. add does not mark the fields as handled, so the method "rest" may add a
+// second verdict for them. To add a verdict and also mark the fields, call the method "say".
 func (p *part) add(class Class, message string, fields ...string) *Verdict {
 	return p.report.add(class, p.place, p.id(), message, fields...)
 }

@@ -140,9 +140,10 @@ type letter func(rune) bool
 // (see shape).
 const maxShapes = 256
 
-// shapeOf analyses a regular expression for URLs that ends with a group (.*) or (.+). ok is false if the
-// expression is invalid, if it does not end with such a group, if nothing comes before the group, or if the function
-// joined returns false for what comes before the group.
+// shapeOf analyses a regular expression for URLs that ends with a group (.*) or (.+). ok is false in these cases:
+//   - The expression is invalid, or does not end with such a group.
+//   - Nothing comes before the group, or the texts that may come before it cannot be listed (see the function
+//     joined).
 func shapeOf(expression string) (s shape, ok bool) {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || parsed.Op != syntax.OpConcat {
@@ -162,9 +163,9 @@ func shapeOf(expression string) (s shape, ok bool) {
 	return s, ok
 }
 
-// beyond reports whether the part of a URL that is not known decides whether the expression matches. The parameter
-// text is the known beginning of the URL. The result is true if text fits the beginning of the expression, but is
-// too short to reach the last group.
+// beyond reports whether the rest of a URL decides if the expression matches. The parameter text is the beginning of
+// the URL, and the rest is unknown. The result is true if text fits the beginning of the expression, but ends before
+// the last group (see shape), which matches any rest.
 func (s shape) beyond(text string) bool {
 	return slices.ContainsFunc(s.before, func(want []letter) bool {
 		if len(want) <= len(text) {
@@ -179,9 +180,9 @@ func (s shape) beyond(text string) bool {
 	})
 }
 
-// ways returns all texts that a regular expression matches, each as a sequence of tests for characters. ok is
-// false if there are more than maxShapes, or if the expression has an operator that ways does not support, such as
-// a repetition.
+// ways returns all texts that a regular expression matches. Each text is a []letter: one test for each character. ok
+// is false if there are more than maxShapes texts, or if the expression has an operator that ways does not support,
+// such as a repetition.
 func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	switch e.Op {
 	case syntax.OpBeginText, syntax.OpEmptyMatch:
@@ -222,9 +223,9 @@ func ways(e *syntax.Regexp) (all [][]letter, ok bool) {
 	return nil, false
 }
 
-// joined returns all texts that a sequence of regular expressions (the parameter parts) matches. Like ways, it
-// returns each text as a sequence of tests for characters. ok is false if there are more than maxShapes texts, or if
-// ways returns false for one of the expressions.
+// joined returns all texts that the regular expressions in parts match when they follow each other. Each text is a
+// []letter: one test for each character. ok is false if there are more than maxShapes texts, or if the function ways
+// cannot list the texts of one of the expressions.
 func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 	all = [][]letter{nil}
 	for _, part := range parts {

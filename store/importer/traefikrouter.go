@@ -24,8 +24,9 @@ type router struct {
 // priority. If this field is 0 or no integer, the priority is the length of the rule.
 //
 // A condition is wide if it admits more requests than the rule. If there is a wide condition, the router answers 500
-// to all requests that meet one of r.conditions. A wide condition that every request would meet is not added to
-// r.conditions. If readMatch leaves out such a condition, or if the rule cannot be read, readMatch sets r.lost.
+// to all requests that meet one of r.conditions. With a wide condition that every request meets, the router would
+// answer 500 to all traffic. So readMatch does not add such a condition to r.conditions, and sets r.lost instead.
+// readMatch also sets r.lost if the rule cannot be read.
 func (r *router) readMatch() {
 	rule := text(r.get("rule"))
 	conditions, err := readRule(rule)
@@ -127,9 +128,10 @@ type routerReader struct {
 	routers     []*router // in Traefik's order
 }
 
-// read reads all routers of the configuration into rr.routers, in Traefik's order. import leaves out TCP routers,
-// and cannot match all requests of some HTTP routers. If such connections or requests would go to another router,
-// that router answers 500 (see closeBehindConnections and closeBehindLost).
+// read reads all routers of the configuration into rr.routers, in Traefik's order. import leaves out TCP routers. For
+// some HTTP routers, import can match only a part of the requests (router.lost). Connections or requests that import
+// left out could go to another router, which must not serve them. Such another router answers 500 (see
+// closeBehindConnections and closeBehindLost).
 func (rr *routerReader) read() {
 	for _, p := range rr.parts.ordered {
 		if p.kind == "router" && !p.accepted {
@@ -213,9 +215,9 @@ func (rr *routerReader) readPoints(r *router) {
 	}
 }
 
-// spread adds entry points to each router that names none, because Traefik serves such a router at all entry
-// points. It adds the entry points of every other router, with two exceptions. It leaves out an entry point at which
-// only one of the two routers has TLS (see tlsAt), and an entry point whose port the router already has.
+// spread gives each router r that names no entry points the entry points of all other routers, because Traefik serves
+// r at all entry points. From another router o, r does not get an entry point at which only one of r and o has TLS
+// (see tlsAt), nor an entry point whose port r already has.
 func (rr *routerReader) spread() {
 	for _, r := range rr.routers {
 		if len(list(r.get("entryPoints"))) > 0 {

@@ -149,10 +149,12 @@ func (l *listener) hosts() []string {
 	return slices.Compact(all)
 }
 
-// compare checks the routers of a host in pairs. Of each pair, Traefik chooses one router for some requests, but
-// Envoy may choose the other router for them (see conflict). If Traefik's choice protects the host in a way that the
-// other router does not, compare makes the other router answer 500. Otherwise, if Traefik's choice has the higher
-// priority, compare reports in a verdict that the other router gets these requests.
+// compare looks at each conflict of a host (see the type conflict): two routers match the same requests. Traefik
+// chooses pair.first for these requests, but Envoy may choose pair.second. The first of these rules that applies
+// decides what happens:
+//   - If pair.first protects the host in a way that pair.second does not, compare makes pair.second answer 500.
+//   - If pair.first has the higher priority, compare reports in a verdict that pair.second gets these requests.
+//   - In all other cases, nothing happens.
 func (l *listener) compare(host string) {
 	for _, pair := range l.conflicts(host, l.ordered(host)) {
 		first, second, at := pair.first, pair.second, l.at(host)
@@ -202,10 +204,11 @@ func (w *traefikWriter) route(l *listener, host string, targets map[*router][]an
 	}
 }
 
-// spellingsOf returns a regular expression that matches ambiguous paths of one host: gateways may normalize them
-// differently, for example a path with "//" (see the function spellings). The parameter entries has the conditions of
-// the host. If the function spellings does not support a character of their paths, the expression covers the escapes
-// of all special characters, because some versions of Traefik decode a path before they match it.
+// spellingsOf returns a regular expression that matches the ambiguous paths of one host. A path is ambiguous if
+// gateways may normalize it differently, such as a path with "//" (see the function spellings). The parameter entries
+// has the conditions of the host. If the path of a condition has a character that the function spellings does not
+// support, the expression covers the escapes of almost all punctuation, instead of only the escapes of characters in
+// the paths. The reason is that some versions of Traefik decode a path before they match it.
 func spellingsOf(entries []entry) string {
 	var paths []string
 	expressions := false
@@ -220,9 +223,10 @@ func spellingsOf(entries []entry) string {
 	return expression
 }
 
-// mixed returns a router whose protection differs from that of the first router of a host. The parameter entries
-// has the conditions of this host. The result is nil if all routers have the same protection, or if no condition
-// depends on the path.
+// mixed returns a router of a host whose protection (see guard) differs from the protection of the host's first
+// router. The parameter entries has the conditions of the host, each with its router. The result is nil if all
+// routers have the same protection. The result is also nil if no condition tests the path: then the spelling of a
+// path makes no difference.
 func mixed(entries []entry) *router {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.condition.kind != anyPath }) {
 		return nil

@@ -121,9 +121,10 @@ func (p *ruleParser) both(depth int) ([]condition, error) {
 	return all, err
 }
 
-// one parses a negation, an expression in brackets, or a matcher. No route can express a negation. So a
-// negation becomes a wide condition, which admits more requests than the rule; its router answers 500. The method
-// one returns the same errors as the method either.
+// one parses a negation, an expression in brackets, or a matcher. No route can express a negation. So a negation
+// becomes a wide condition, which admits more requests than the rule. A router with a wide condition answers 500
+// (see router.readMatch), so that no request gets past the rule. The method one returns the same errors as the
+// method either.
 func (p *ruleParser) one(depth int) ([]condition, error) {
 	if depth > maxRuleDepth {
 		return nil, errors.New("it has too many brackets")

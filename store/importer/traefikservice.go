@@ -27,10 +27,11 @@ type serviceReader struct {
 	backends map[string]*backends // by name, without the provider
 }
 
-// read returns the backends of the service with the given name. The result's field closed has a reason, and routers
-// that use the service answer 500, if the service does not exist, is left out by Options.Accept, leads to itself,
-// or cannot be expressed. The parameter depth counts how many services this service is nested in: a weighted or
-// mirroring service contains other services. A service with a depth above 1 cannot be expressed.
+// read returns the backends of the service with the given name. In the following cases, the field closed of the
+// result says why the service cannot be used, and routers that use it answer 500: the service does not exist, is
+// left out by Options.Accept, leads to itself, or cannot be expressed. The parameter depth counts how many services
+// this service is nested in: a weighted or mirroring service contains other services. A service with a depth above 1
+// cannot be expressed.
 func (s *serviceReader) read(name string, depth int) *backends {
 	plain, ok := local(name)
 	p := s.parts.find("service", plain)

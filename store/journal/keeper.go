@@ -127,9 +127,9 @@ func (k *Keeper) run(failed error) {
 	}
 }
 
-// write writes the pending changes, and returns whether that succeeded. After a failure, the changes stay pending.
-// Before the first call of Save, write does nothing. It then returns true if Start got an open journal, and false if
-// the journal could not be opened.
+// write writes the pending changes, and reports whether that succeeded. After a failure, the changes stay pending.
+// Until Save is called for the first time, there is nothing to write: the result only says whether Start got an open
+// journal.
 func (k *Keeper) write() bool {
 	k.mu.Lock()
 	begun, batch := k.begun, k.pending

@@ -70,10 +70,10 @@ func (r *reading) all(in io.Reader) (content Content, end int64) {
 }
 
 // take processes one line of the journal. The parameter length is the size of the line in bytes. If the line has an
-// object, take adds the object to r.staged. If the line is a commit, take moves the objects in r.staged to r.saved,
-// and removes from r.saved the objects that are no longer served. take leaves out the field Checked of an object if
-// the Checked of all objects would have more than Options.MaxBytes in total. It returns false if the line is neither
-// an object nor a commit, or has an invalid path.
+// object, take adds the object to r.staged. If the fields Checked of all objects would then have more than
+// Options.MaxBytes in total, take adds the object without its Checked. If the line is a commit, take moves the
+// objects in r.staged to r.saved, and removes from r.saved the objects that are no longer served. It returns false
+// if the line is neither an object nor a commit, or has an invalid path.
 func (r *reading) take(l line, length int64) bool {
 	switch {
 	case l.Commit != nil:

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// alternative returns the candidate that the user probably meant by a wrong field name or value, the parameter
-// name. First it looks for a candidate that differs from name only by an ending s, es, Ref or Refs; case does
-// not matter. Then it looks for a candidate among words[name]. The keys of the map words are in lower case. It
-// returns "" if no candidate fits.
+// alternative returns the candidate that the user probably meant by writing the parameter name, which is a wrong
+// field name or a wrong value. First it looks for a candidate that differs from name only by an ending s, es, Ref or
+// Refs; case does not matter. Then it looks for a candidate among words[name]. The keys of the map words are in lower
+// case. It returns "" if no candidate fits.
 func alternative(name string, candidates []string, words map[string][]string) string {
 	name = strings.ToLower(name)
 	for _, candidate := range candidates {

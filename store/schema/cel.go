@@ -186,8 +186,8 @@ func (s *self) Parent() celgo.Activation            { return nil }
 // ruleRun runs the CEL rules of one object, and records what violates them.
 type ruleRun struct {
 	*mistakes
-	small  bool  // the object is small (isSmall): the cost of rules with a plain program is not counted
-	budget int64 // the cost that the rules may still have, in units of the API server
+	small  bool  // the object is small (isSmall), so rules may run without a count of their cost (rule.program)
+	budget int64 // how much the rules may still cost, in the units of the API server
 }
 
 // walk runs the CEL rules of the schema n on the value v, and the rules of the schemas inside n on the values

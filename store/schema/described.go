@@ -6,7 +6,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// describedFile has the descriptions of fields whose schema is a Go type of Kubernetes.
+// describedFile has descriptions of fields that no CRD describes: the fields of metadata, and the fields of built-in
+// kinds of Kubernetes, such as Service. The schemas of these fields come from Kubernetes' Go types, and have no
+// descriptions.
 const describedFile = "described.yaml"
 
 // notUsed is the description of a field for which described.yaml has no description.

@@ -49,8 +49,9 @@ func patchPath(path *apiextensions.JSONSchemaProps) {
 	})
 }
 
-// listenerAllowedRoutes returns the schema of a listener's allowedRoutes without its default, and with the value
-// None for namespaces.from. The schema is a copy from the parameter gateway, a version of the Gateway CRD.
+// listenerAllowedRoutes returns a copy of the schema of a listener's allowedRoutes. The schema is from the
+// parameter gateway, a version of the Gateway CRD. The copy has no default, and namespaces.from allows one more
+// value: None.
 func listenerAllowedRoutes(gateway version) apiextensions.JSONSchemaProps {
 	root := internalSchema(gateway)
 	var found apiextensions.JSONSchemaProps

@@ -90,21 +90,21 @@ func (w walk) fill(n *node, object map[string]any) {
 	}
 }
 
-// list checks a list and all items in it against the schema n, and reports mistakes. If an item must be
-// converted (see the method value), list replaces the item in the parameter list itself.
-func (w walk) list(n *node, list []any) {
-	w.count(n.limits.MinItems, n.limits.MaxItems, len(list), "items")
+// list checks the items of a list against the schema n, and the list itself, and reports mistakes. If an item must
+// be converted (see the method value), list replaces it in the slice items.
+func (w walk) list(n *node, items []any) {
+	w.count(n.limits.MinItems, n.limits.MaxItems, len(items), "items")
 	if n.items == nil {
 		return
 	}
-	for i, v := range list {
+	for i, v := range items {
 		w.intoItem(i)
 		if v, changed := w.value(n.items, v); changed {
-			list[i] = v
+			items[i] = v
 		}
 		w.out()
 	}
-	w.duplicates(n, list)
+	w.duplicates(n, items)
 }
 
 // duplicates reports items that are repeated in a list of type set or map. Of several repetitions of one item, it

@@ -158,7 +158,8 @@ func (p *Policy) Overlaps() map[string]string {
 	return out
 }
 
-// overlap reports whether the first definitions of two Namespaces have a port in common.
+// overlap reports whether two Namespaces have a port in common. The parameters a and b have one Grant for each
+// definition of the two Namespaces. Only the first definitions count, which are a[0] and b[0].
 func overlap(a, b []Grant) bool {
 	for _, r := range a[0].Ports {
 		if slices.ContainsFunc(b[0].Ports, func(s PortRange) bool { return r.First <= s.Last && s.First <= r.Last }) {

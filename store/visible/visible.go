@@ -49,9 +49,9 @@ func appendVisible(to, text []byte, keep string) []byte {
 	return to
 }
 
-// Writer writes texts in the form of Text, but keeps line ends and tabs. JSON that is written keeps its
-// meaning: invisible characters occur only in its strings, and become JSON escapes of the same characters.
-// Several goroutines may use a Writer.
+// Writer passes texts on to another writer. It replaces invisible characters as the function Text does, but keeps
+// line ends and tabs. JSON keeps its meaning: invisible characters occur only in its strings, and become JSON escapes
+// of the same characters. Several goroutines may use a Writer.
 type Writer struct {
 	// Color is true if ANSI color sequences are written unchanged.
 	Color bool

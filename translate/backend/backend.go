@@ -231,9 +231,9 @@ func (r Reference) Missing(twin bool, hint string) Resolution {
 }
 
 // ToService returns the Resolution of a reference to an existing Service. The reason is BackendNotFound if the
-// reference has no port, or if the Service does not have that port. The port's protocol must be UDP if r.UDP is
-// true, and TCP otherwise. The reason is UnsupportedProtocol for gRPC to a port for WebSockets. An ExternalName
-// Service without ports accepts every port.
+// reference has no port, or if the Service does not have that port with the right protocol: UDP if r.UDP is true, and
+// TCP otherwise. But an ExternalName Service without ports accepts every port. The reason is UnsupportedProtocol for
+// gRPC to a port for WebSockets.
 func (r Reference) ToService(service *corev1.Service) Resolution {
 	if r.Port == 0 {
 		return r.notFound("a reference to a Service needs a port", "add port: "+portList(service))

@@ -55,8 +55,8 @@ func endpointFault(service *corev1.Service, port corev1.ServicePort, sliceList [
 	return "no endpoint of the Service is ready", "correct conditions.ready of the endpoints of EndpointSlice " + sliceList[0].Name + ", or add one that is ready"
 }
 
-// portWords returns, as text, the name and protocol that a port of an EndpointSlice needs for a port of a
-// Service.
+// portWords returns, as text, the name and protocol that a port of an EndpointSlice must have to belong to the given
+// port of a Service.
 func portWords(port corev1.ServicePort) string {
 	words := "without a name"
 	if port.Name != "" {

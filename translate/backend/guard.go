@@ -102,8 +102,9 @@ func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
 	return refused
 }
 
-// spot is where an endpoint leads, in a form that can be compared with Endpoints. It has all IP addresses that the
-// endpoint's host is known to stand for. If the host is a DNS name, name is that name.
+// spot is the destination of an endpoint, in a form that Guard can compare with the lists Refuse and Allow. It has
+// the port, and all IP addresses that Guard knows for the endpoint's host. If the host is a DNS name, the field
+// name is that name.
 type spot struct {
 	addresses []netip.Addr
 	name      string
@@ -122,13 +123,14 @@ func (g *Guard) spotOf(e ir.Endpoint) spot {
 	return at
 }
 
-// among reports whether one of the elements in the list includes the endpoint that s describes.
+// among reports whether one of the elements in the list includes the destination s.
 func (s spot) among(list []Endpoints) bool { return slices.ContainsFunc(list, s.of) }
 
-// of reports whether the Endpoints e include the endpoint that s describes. If e has a port, the port of s must be
-// the same. If e has a DNS name, the name of s must be the same. If e has no name, one of the addresses of s must
-// be in the network of e. If e is a port at a loopback or unspecified address, e includes this port at all loopback
-// and unspecified addresses.
+// of reports whether the Endpoints e include the destination s. All these conditions must hold:
+//   - If e has a port, s has the same port.
+//   - If e has a DNS name, s has the same name.
+//   - If e has no DNS name, one of the addresses of s is in the network of e. There is one exception: if e has a
+//     port, and a loopback or unspecified address, then any loopback or unspecified address of s is enough.
 func (s spot) of(e Endpoints) bool {
 	switch {
 	case e.port != 0 && e.port != s.port:

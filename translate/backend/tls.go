@@ -60,10 +60,12 @@ type Claim struct {
 	Section string
 }
 
-// Contest decides which BackendTLSPolicy gets each section of a target. It sorts the claims: invalid policies come
-// before all others. Within these two groups, the function tie compares two policies by the conflict resolution
-// order. A section goes to the first policy that claims it. It goes to this policy even if the policy cannot be
-// used (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713). TLSTarget.Of says which policy applies to a port.
+// Contest decides which BackendTLSPolicy gets each section of a target. It sorts the claims, and gives each section
+// to the first policy that claims it. Invalid policies come first, because their targets must fail closed (see
+// TLSPolicy.Invalid). Within the invalid policies, and within the others, the function tie compares two policies by
+// the conflict resolution order. The first policy gets the section even if it cannot be used: no other policy
+// replaces it (Gateway API, BackendTLSPolicySpec.targetRefs; GEP-713). TLSTarget.Of says which policy applies to a
+// port.
 func Contest(claims []Claim, tie func(a, b *ir.Origin) int) *TLSTarget {
 	claims = slices.Clone(claims)
 	slices.SortStableFunc(claims, func(a, b Claim) int {

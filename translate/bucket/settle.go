@@ -6,10 +6,11 @@ import (
 )
 
 // chooseKeys decides which prefixes become keys. A key is a prefix that has a list of its own (see the package
-// comment). chooseKeys makes the lists of new keys, and of keys whose list changed. It also computes the settlement
-// of each node (see the type settlement). It skips nodes that already have the right settlement. So it visits only
-// the nodes that an edit made. If an edit changed the items of a node itself, it also visits all nodes below this
-// node.
+// comment). chooseKeys builds the list of each key that is new, or whose items changed. It also computes the
+// settlement of each node: the counts by which keys are chosen (see the type settlement). A node that was in the tree
+// before an edit keeps its settlement, and chooseKeys skips it. An edit replaces the nodes on the way to a changed
+// item by copies without a settlement, so chooseKeys visits only these copies. But if an edit changed the items of a
+// node itself, chooseKeys also visits all nodes below this node.
 func (t *Tree[T, L]) chooseKeys() {
 	root, fresh := t.settled(t.root.node, t.top)
 	t.root.node = root
@@ -101,9 +102,9 @@ func (n *node[T, L]) choose() (isKey []bool) {
 	return isKey
 }
 
-// leaf returns the leaf of a child that is a key: the list of the key, and the value made from the list. The
-// parameter up has the items above the child. If the child has a leaf with the same list, leaf returns that
-// leaf. If the key has no items of its own, leaf returns nil.
+// leaf returns a leaf for the child c, which is a key. The leaf has the list of the key, and the value made from the
+// list. The parameter up has the items above the child. If the list did not change, leaf returns the child's present
+// leaf (c.leaf). If the key has no items of its own, leaf returns nil.
 func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	own := c.own(nil)
 	switch {
@@ -125,9 +126,9 @@ func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	return &leaf[T, L]{above: up, own: own, value: t.shape.Leaf(key, list)}
 }
 
-// own finds the items that belong to n if n is a key: the items of n and of the nodes below n, without the items
-// that belong to a key below n. Each item belongs to one key only. own appends the found items to the parameter
-// lists, one list for each node, and returns the result.
+// own collects the items of n and of the nodes below n, without the items that belong to a key below n. If n is a
+// key, these are the key's own items. Each item is an own item of one key only. own appends the collected items to
+// the parameter lists, one list for each node, and returns the result.
 func (n *node[T, L]) own(lists [][]item[T]) [][]item[T] {
 	if len(n.items) > 0 {
 		lists = append(lists, n.items)

@@ -41,8 +41,9 @@ type Shape[T, L any] struct {
 	Prefix func(T) string
 	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single reports whether the item must be in one list only. The list of a key repeats the items with shorter
-	// prefixes. So if Single is true for an item, longer prefixes that begin with its prefix do not become keys.
+	// Single reports whether the item must be in one list only. The list of a key repeats items with shorter prefixes
+	// (see the package comment). To avoid this, no prefix below an item becomes a key if Single is true for the item. A
+	// prefix is below the item if it is longer than the item's prefix and begins with it.
 	Single func(T) bool
 	// Twins finds twins, which are items that match the same requests. It returns groups of two or more twins. In a
 	// group, all items have the same prefix, and only the first item ever answers. The argument is sorted by Compare.
@@ -52,9 +53,9 @@ type Shape[T, L any] struct {
 	Leaf func(key string, list []T) L
 }
 
-// Tree is a set of items with lists of these items: one list for each key (see the package comment). A Tree is
-// immutable: Edit returns another Tree, and both share as many nodes as possible. Equal sets have equal trees, after
-// any edits.
+// Tree has a set of items, divided into short lists: one list for each key (see the package comment). A Tree is
+// immutable: Edit returns another Tree, and both share as many nodes as possible. Trees with the same items have the
+// same keys and lists, whatever edits led to them.
 type Tree[T, L any] struct {
 	shape *Shape[T, L]
 	top   *above[T]
@@ -72,7 +73,7 @@ type item[T any] struct {
 // without children. Any other node has children, and itself has only the items whose prefix is exactly the text. A
 // node is immutable once it is settled.
 type node[T, L any] struct {
-	items    []item[T] // in the order of the list
+	items    []item[T] // in the order of Shape.Compare
 	children []child[T, L]
 	total    int // the number of items in this node and below
 	twins    twins[T]
@@ -84,8 +85,8 @@ type node[T, L any] struct {
 // prefixes. The fields most and twinGroups depend only on the items in the node and below.
 type settlement[T any] struct {
 	above      *above[T] // the items above the node; nil until the node is settled
-	below      *above[T] // the items above the node's children
-	rest       int       // the number of items in the node and below, except items of keys below the node
+	below      *above[T] // the items above each child of the node: those above the node, and the node's own
+	rest       int       // the number of items in the subtree of the node, without the subtrees of descendants that are keys
 	keys       int       // the number of descendants that are keys
 	most       int       // the largest number of items in one node, among this node and its descendants
 	twinGroups int       // the number of groups of twins (items that match the same requests), descendants included
@@ -96,7 +97,7 @@ type settlement[T any] struct {
 type child[T, L any] struct {
 	at byte
 	*node[T, L]
-	leaf *leaf[T, L] // the child's key with its list; nil if no key was made for the child
+	leaf *leaf[T, L] // the list of the child, if the child is a key (see chooseKeys); nil otherwise
 }
 
 // above has all items above a node: those in the ancestors of the node. It is a linked list with an element for each
@@ -116,7 +117,7 @@ type leaf[T, L any] struct {
 	value L
 }
 
-// New returns the tree of items. The items must be in the order of the list.
+// New returns a Tree of the items. The items must be sorted by shape.Compare.
 func New[T, L any](shape *Shape[T, L], items []T) *Tree[T, L] {
 	t := &Tree[T, L]{shape: shape, top: &above[T]{}}
 	t.root.node = build[T, L](t.items(items), 0)
@@ -235,14 +236,14 @@ func part[T, L any](items []item[T], depth int) *node[T, L] {
 	return n
 }
 
-// pick returns the items that the given function (is) accepts. The parameter number is the number of these items.
-func pick[T any](items []item[T], number int, is func(item[T]) bool) []item[T] {
+// pick returns the items for which the function keep returns true. The parameter number is the number of these items.
+func pick[T any](items []item[T], number int, keep func(item[T]) bool) []item[T] {
 	if number == 0 {
 		return nil
 	}
 	picked := make([]item[T], 0, number)
 	for _, it := range items {
-		if is(it) {
+		if keep(it) {
 			picked = append(picked, it)
 		}
 	}

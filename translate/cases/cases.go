@@ -118,9 +118,8 @@ func Load(folder string) ([]*Case, error) {
 	return out, nil
 }
 
-// difference says that Envoys older than a release (the field before) do not do what some lines of the case
-// say: the lines that contain a text (the field lines). The option "differs-before 1.39 TEXT" of a case sets
-// the field before to 1.39, and the field lines to TEXT.
+// difference is the option "differs-before 1.39 TEXT" of a case. It says that the lines of the case that contain
+// TEXT do not hold for Envoys older than 1.39. The field before is 1.39, and the field lines is TEXT.
 type difference struct {
 	before xds.Release
 	lines  string

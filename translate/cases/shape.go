@@ -69,8 +69,9 @@ func (s Shape) Files() map[string][]byte {
 // FileOf returns the file name of the i-th route.
 func (s Shape) FileOf(i int) string { return fmt.Sprintf("route-%06d.yaml", i) }
 
-// frame returns the text of the file with all objects of the folder except its routes. The root of a delegated
-// shape is included.
+// frame returns the text of the file gateway.yaml. The file contains the Gateway and the backends. If the shape is
+// delegated, the file also contains the root route and the ReferenceGrant. All other routes are in files of their own
+// (see FileOf).
 func (s Shape) frame() []byte {
 	text := fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

@@ -109,10 +109,12 @@ func (c *comparison) name(cluster string) string {
 }
 
 // outcome compares what happens to a request (the parameter got) with what the line expects, and adds the
-// differences. If the backends, their shares, or the HTTP status of Envoy's own answer differ, outcome compares
-// nothing else. Otherwise it compares the grpc-status, the status in place of a backend's answer, or the location,
-// and then the details of the line: the object that denies the request, what the backend receives, and the headers
-// of the answer. The parameter rule is the rule that matches the request, or nil.
+// differences. The parameter rule is the rule that matches the request, or nil. outcome compares in this order:
+//   - The backends with their shares, and the HTTP status if Envoy itself is to answer. If they differ, outcome
+//     compares nothing else.
+//   - The grpc-status, the location of a redirect, or the status that Envoy answers because no backend can.
+//   - The details of the line: the object that denies the request, what the backend receives, and the headers of the
+//     answer.
 func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 	want, words := c.request, gotWords(got)
 	shares := map[string]float64{}
@@ -149,10 +151,10 @@ func statusWords(status int) string {
 	return strconv.Itoa(status)
 }
 
-// by compares the object that the line expects as the cause of Envoy's own answer (Request.By) with the objects
-// that explain names as the cause. It adds a difference if the expected object is not among the objects, and a
-// doubt if it is one of several. It adds nothing if the line expects no object. The parameter why is the reason that
-// explain gives, as text.
+// by compares the cause of Envoy's own answer with the cause that the line expects (the object Request.By). The
+// parameter objects has the causes that package explain reports, and the parameter why is the reason from package
+// explain, as text. by adds a difference if the expected object is not in objects, and a doubt if objects also has
+// others. It adds nothing if the line expects no object.
 func (c *comparison) by(objects []manifest.Key, why string) {
 	want := c.request.By
 	if want.Kind == "" {
@@ -261,9 +263,9 @@ func (c *comparison) copies(name string, mirrors []ir.Mirror) int {
 	return 0
 }
 
-// answerHeader returns the values of a header in the answer that the client gets, if the header changes of the rule
-// alone decide them. In all other cases known is false, because only a running Envoy shows the values. For example,
-// no rule forwards the request, or the backend, a policy or Envoy may write the header.
+// answerHeader returns the values of a header in the answer that the client gets. The result known is true only if
+// nothing but the header changes in the rule decides these values. Otherwise only a running Envoy shows the values:
+// for example, no rule forwards the request, or the backend, a policy or Envoy may write the header.
 func answerHeader(got explain.Outcome, rule *ir.Rule, name string) (values []string, known bool) {
 	if rule == nil || len(got.Backends) == 0 || got.Status != 0 || writtenByEnvoy(name) {
 		return nil, false

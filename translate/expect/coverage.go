@@ -21,8 +21,8 @@ type CoverageReport struct {
 	Unreached []explain.Source `json:"unreached,omitempty"`
 }
 
-// coverage returns how many rules of a View the lines reach. The parameter reached has the rules that lines reach.
-// out.Unreached has the other rules, without places and not sorted.
+// coverage counts the rules of a View, and those of them that lines of the test files reach (the parameter reached).
+// The field Unreached of the result has the other rules. They are not sorted, and have no file and line yet.
 func coverage(view *ir.View, reached map[manifest.Field]bool) (out CoverageReport) {
 	all := rulesOf(view)
 	out.Rules, out.Percent = len(all), 100

@@ -59,7 +59,7 @@ type Doubt struct {
 	Why string `json:"why"`
 }
 
-// outcome is a value of the field Of. A Difference or a Doubt has this value if it is about the outcome of the line.
+// outcome is the value of Difference.Of or Doubt.Of if the Difference or Doubt is about the outcome of the line.
 const outcome = "outcome"
 
 // Judge compares lines with what explain answers from a View.
@@ -72,8 +72,9 @@ type Judge struct {
 	hidden *redaction
 }
 
-// NewJudge returns a Judge that compares lines with what is served according to view. client is the address of
-// clients for lines that contain none. It may be the zero Addr if it is not known.
+// NewJudge returns a Judge that compares lines with what is served according to view. If a line has no client
+// address, the Judge uses the parameter client as the client address. client may be the zero Addr if the address is
+// not known.
 func NewJudge(view *ir.View, client netip.Addr) *Judge {
 	j := &Judge{View: view, Client: client, names: map[string]string{}, index: explain.NewIndex(view), hidden: newRedaction(view)}
 	for cluster := range view.Clusters {
@@ -131,9 +132,10 @@ type comparison struct {
 	judge   *Judge
 	request Request
 	result  Result
-	// caveats is true if there is a doubt about the outcome: something else may happen than explain answers.
+	// caveats is true if explain's answer is not certain. What may happen instead is known only as a text.
 	caveats bool
-	// other is true if facts that are not known may lead to another answer, which may be the one that the line expects.
+	// other is true if the request may get another answer because of facts that are not known, and this may be the
+	// answer that the line expects.
 	other bool
 }
 
@@ -151,12 +153,11 @@ func (c *comparison) doubt(of, why string) {
 	}
 }
 
-// conclude sets the verdict. Without differences, the verdict is Unknown if there are doubts, and Passed otherwise.
-// With differences, the verdict is Failed, except if a fact that is not known may be the cause of the differences. In
-// these cases, the verdict is Unknown:
-//   - The request may get another answer, and the line may expect that other answer (c.other).
-//   - The outcome is in doubt (c.caveats), and the line expects that Envoy itself answers.
-//   - The outcome is in doubt (c.caveats), and the line expects that a TLS, TCP or UDP connection is closed.
+// conclude sets the verdict. Without Differences, the verdict is Unknown if the result has Doubts, and Passed
+// otherwise. With Differences, the verdict is Failed, except if a fact that is not known may be the cause of the
+// Differences. There are two such cases, in which the verdict is Unknown:
+//   - c.other is true: the line may expect another answer, which the request may get.
+//   - c.caveats is true, and the line expects an answer of Envoy itself, or a closed TLS, TCP or UDP connection.
 func (c *comparison) conclude() {
 	answered := len(c.request.Backends) == 0 && !c.request.Closed || c.request.Closed && c.request.Connection()
 	switch differ, doubtful := len(c.result.Differences) > 0, len(c.result.Doubts) > 0; {
@@ -219,11 +220,11 @@ func (c *comparison) severalGateways(names []string) {
 	c.differs(outcome, c.request.outcome(), fmt.Sprintf("no answer: several Gateways listen on port %d; add GATEWAY:%s to the line", c.request.Port(), strings.Join(names, " or GATEWAY:")))
 }
 
-// noteCaveats adds a doubt about the outcome for each text in the slice unless, and sets c.caveats if it adds any.
-// Each text says what may happen instead of the answer. If the line says "when allowed", noteCaveats ignores the
+// noteCaveats adds a doubt about the outcome for each of the texts in exceptions, and sets c.caveats if it adds any.
+// Each text says what may happen instead of the answer. If the test line says "when allowed", noteCaveats ignores the
 // texts about answers of external services and about rate limits.
-func (c *comparison) noteCaveats(unless []string) {
-	for _, words := range unless {
+func (c *comparison) noteCaveats(exceptions []string) {
+	for _, words := range exceptions {
 		allowed := strings.HasPrefix(words, "extAuth: ") || strings.HasPrefix(words, "rateLimit.")
 		if allowed && c.request.WhenAllowed {
 			continue

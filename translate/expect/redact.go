@@ -10,8 +10,8 @@ import (
 // redacted replaces a password, key or token of a line.
 const redacted = "[redacted]"
 
-// redaction removes the credentials in the lines of a test file from the texts that are shown (see
-// explain.Redaction).
+// redaction hides credentials in the texts that are shown. The credentials are those that occur in the lines of a
+// test file (see explain.Redaction).
 type redaction struct{ *explain.Redaction }
 
 // newRedaction returns the redaction for the rules of a View. A nil View has no rules.

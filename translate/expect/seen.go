@@ -141,7 +141,8 @@ func (c *comparison) seen(s Seen) (name string) {
 // answerer compares the backend and the status of an answer with the backends and the status that the test line
 // expects. It adds differences, and a doubt if the answer does not show which backend answered. The result name is:
 //   - the status of the answer, if the line expects no backend
-//   - the status, if Envoy itself answered, and the line has this status among its weighted backends (500=10)
+//   - the status, if Envoy itself answered, and the line expects this status for a share of the answers, such as
+//     500=10 beside the shares of backends
 //   - otherwise the backend that answered, or "" if Envoy answered or the backend is not known
 func (c *comparison) answerer(s Seen) (name string) {
 	r, status := c.request, strconv.Itoa(s.Status)

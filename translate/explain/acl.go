@@ -79,7 +79,8 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%d)", aclStatus(acl)))
 }
 
-// addressUnknown is the end of a caveat that applies only to some client addresses.
+// addressUnknown is the end of a caveat that exists only because the client's address is not known. WithAddressHint
+// finds such a caveat by this end.
 const addressUnknown = ", which is not known"
 
 // WithAddressHint returns the text that users see for a caveat of a Report. If the caveat depends on the
@@ -91,11 +92,14 @@ func WithAddressHint(caveat, hint string) string {
 	return caveat
 }
 
-// aclDecision returns what an acl does with the address of a client. The gate is empty if the address may pass,
-// and has a status if the acl denies it. An address that is not valid is not known. If the address is not known and
-// the acl allows some addresses, the gate has no status. Instead, it has a text in the field gate.unless: the
-// policies may deny the address. The text contains the parameter answer, for example " (403)". The parameter action
-// says in its Parts which policies these are.
+// aclDecision returns what an acl does with the address of a client. An invalid address means that the address is not
+// known:
+//   - If the acl allows the address, the gate is empty.
+//   - If the acl denies the address, the gate has a status. This is also so if the address is not known, and the acl
+//     allows no address at all.
+//   - If the address is not known, and the acl allows some addresses, the gate has no status, and a text in
+//     gate.unless. The text says that the policies, which action.Parts names, may deny the address. It contains the
+//     parameter answer, for example " (403)".
 func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer string) gate {
 	by := partsOf(action, ir.FieldACL.PartKind())
 	if !client.IsValid() && allows(acl) {
@@ -153,9 +157,9 @@ func onlySource(action *ir.Action, field ir.Field, below string) (at Source) {
 	return at
 }
 
-// decide returns whether an acl lets an address pass. The rule with the longest range that contains the address
-// decides, and the result rule is the index of that rule. If no range contains the address, the acl's default
-// decides, and the result rule is -1.
+// decide returns whether an acl lets an address pass. Of the ranges that contain the address, the smallest range (the
+// one with the longest prefix) decides, and the result rule is the index of the acl rule with this range. If no range
+// contains the address, the acl's default decides, and the result rule is -1.
 func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	address, allow, rule = address.Unmap(), acl.Allow, -1
 	longest := -1
@@ -170,12 +174,12 @@ func decide(acl *ir.ACL, address netip.Addr) (allow bool, rule int) {
 	return allow, rule
 }
 
-// denies reports whether the acl may deny an address. The acl then has the action deny, as default or in a rule
-// with ranges.
+// denies reports whether the acl may deny some address: the default action is deny, or a rule with ranges has the
+// action deny.
 func denies(acl *ir.ACL) bool { return decides(acl, false) }
 
-// allows reports whether the acl may let an address pass. The acl then has the action allow, as default or in a
-// rule with ranges.
+// allows reports whether the acl may let some address pass: the default action is allow, or a rule with ranges has
+// the action allow.
 func allows(acl *ir.ACL) bool { return decides(acl, true) }
 
 // decides reports whether the acl allows some address (or denies some address, if the parameter allow is false):

@@ -30,11 +30,12 @@ type Outcome struct {
 	Policed, Rejected bool
 	// GRPC is true if the client gets Status as a gRPC status, with HTTP status 200 (see the function GRPCStatus).
 	GRPC bool
-	// reply is true if Envoy turns the answer into a gRPC status for gRPC clients, whatever the value of Status.
-	reply bool
-	// http is true if gRPC clients get the answer unchanged, with its HTTP status.
-	http     bool
-	Backends []Backend
+	// reply and http say how Envoy's answer reaches clients that use gRPC (see the field GRPC). If both are false,
+	// Envoy turns a Status of 300 or more into a gRPC status, and leaves a lower Status unchanged. If reply is true,
+	// Envoy turns every Status into a gRPC status. If http is true, Envoy leaves every Status unchanged, whatever
+	// reply is.
+	reply, http bool
+	Backends    []Backend
 	// Unless lists facts that are not known, as texts. If one of these facts is true, the outcome may be another one.
 	Unless []string
 	// Host and Path are those of the request that Envoy forwards. Path includes the query. Both are "" without

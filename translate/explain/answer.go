@@ -25,7 +25,7 @@ type Answer struct {
 	Chain *ir.Chain
 	// Domain is the domain of the virtual host, "" if the host has no virtual host.
 	Domain string
-	// Path is the path that Envoy compares with rules: normalized and without the query.
+	// Path is the path that Envoy compares with rules: normalized and without the query string.
 	Path string
 	// Rule is the rule that matches the request. It is nil if Port is nil, if no rule matches (404), or if Envoy
 	// answers before it looks for a rule (see Outcome). It may also be nil if Costly is true.
@@ -35,11 +35,11 @@ type Answer struct {
 	Forged []string
 	// Outcome is what Envoy does with the request.
 	Outcome Outcome
-	// Unsure are rules before Rule that may match the request, at most 20. Such a rule compares a value that the
-	// query lacks.
+	// Unsure are rules before Rule that may match the request, at most 20. Such a rule compares a value that is not
+	// set in the Query.
 	Unsure []Unsure
-	// Considered are the first 20 rules before Rule that match the request's path. The request does not meet another
-	// condition of these rules, or it is not known whether it does. Passed is the number of all rules that were
+	// Considered are the first 20 rules before Rule whose path condition the request meets. Each has another
+	// condition that the request does not meet, or may not meet. Passed is the number of all rules that were
 	// compared before Rule. If Rule is nil, all rules count as before it.
 	Considered []Miss
 	Passed     int
@@ -199,20 +199,20 @@ func (q Query) host(port *ir.PortView) *ir.HostView {
 	return hostIn(port, chain, q.Host)
 }
 
-// misdirected reports whether Envoy answers 421 to a query for which the method host returns nil. Envoy does this
-// if the server name (SNI) selects the filter chain of one listener, and the query's host belongs to another one
-// (see otherListener).
+// misdirected reports whether Envoy answers 421 to a query for which no virtual host is found (Query.host returns
+// nil). Envoy does this if the server name (SNI) selects the filter chain of one listener, and the query's host
+// belongs to another one (see otherListener).
 func (q Query) misdirected(port *ir.Port) bool {
 	chain, _ := chainOf(port, q.SNI)
 	_, is := mostSpecific(hostname(q.Host), func(pattern string) (int, bool) { return 0, otherListener(port, chain, pattern) })
 	return is
 }
 
-// otherListener reports whether a filter chain answers 421 for a hostname, because another listener serves the
-// hostname. The parameter chain is the name of the filter chain. The result is true for each hostname that
-// listen.TLSNames.Misdirected returns for this name. If the port has many TLS names (ir.Port.ManyTLSNames),
-// Misdirected returns only the hostnames that the name covers as a wildcard, and "*" for all other hosts. The result
-// is false if the hostname is equal to the name of the filter chain.
+// otherListener reports whether the filter chain with the name chain answers 421 for a hostname, because another
+// listener serves the hostname. The result is true for each hostname in the list that listen.TLSNames.Misdirected
+// returns for chain. On a port with many TLS names (ir.Port.ManyTLSNames), this list has only the hostnames that
+// chain covers as a wildcard, and "*", which stands for all other hosts. The result is false if the hostname is
+// equal to chain.
 func otherListener(port *ir.Port, chain, hostname string) bool {
 	if !port.Secure() || hostname == chain {
 		return false

@@ -84,9 +84,9 @@ func (r *request) asks(auth *ir.ExtAuth) bool {
 	return auth.Extension.Auth.Percent > 0 && unreachable(r.clusters, auth.Extension) == ""
 }
 
-// decision returns the gate of extAuth for a request whose path authGate accepts. The gate is empty if the
-// request certainly passes. It has a status if Envoy itself rejects the request. Otherwise the list gate.unless says
-// in which cases the request is rejected.
+// decision returns what extAuth does with a request, as a gate. authGate calls it after the check of the request's
+// path (climbs). The gate is empty if the request certainly passes. It has a status if Envoy itself rejects the
+// request. Otherwise the list gate.unless says in which cases the request is rejected.
 func decision(rule *ir.Rule, r *request, auth *ir.ExtAuth) gate {
 	service := auth.Extension
 	name, percent := service.Service.Cluster, service.Auth.Percent

@@ -10,16 +10,17 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// narrowed is a rule that does not answer the request because of the namespace of a route (the field route): an
-// annotation of the namespace (tenancy.AnnotationHosts) does not allow the request's host. The rule would, or may,
-// answer the request if the namespace could serve this host. The route contains the rule, or is one of the parent
-// routes above it.
+// narrowed is a rule that does not answer the request because of a namespace: an annotation of the namespace
+// (tenancy.AnnotationHosts) does not allow the request's host. Without this limit, the rule would answer the
+// request, or might answer it. The namespace is that of the route in the field route. This route contains the rule,
+// or is one of the parent routes above it.
 type narrowed struct {
 	rule  *ir.Rule
 	route manifest.Key
 	bound listen.Bound
-	// alone is true if the virtual host for the request has a domain that is more specific than the hostname of the
-	// listener. Such a virtual host has only rules whose root route has a hostname that covers the request's host.
+	// alone is true if the domain of the request's virtual host is more specific than the listener's hostname. Such a
+	// virtual host has only rules of root routes with a hostname that covers the request's host. So bounded reports the
+	// rule only if its root route has such a hostname.
 	alone bool
 }
 
@@ -54,10 +55,11 @@ func (b *requestReporter) bounded() {
 	}
 }
 
-// narrowed returns the rules of the request's listener that would, or may, answer the request if their namespaces
-// could serve the request's host. The parameter own is the request's virtual host, nil if the listener has none
-// for it. If own is more specific than the listener's hostname, narrowed leaves out the rules whose root route
-// may not serve the host. It compares at most maxCompared rules, and returns at most maxNotAccepted.
+// narrowed returns the rules of the request's listener that do not answer the request because a namespace is not
+// allowed to serve the request's host (see the type narrowed). The parameter own is the request's virtual host, nil
+// if the listener has none for it. If own is more specific than the listener's hostname, narrowed leaves out a rule
+// if the namespace of the rule's root route is not allowed to serve the host. narrowed compares at most maxCompared
+// rules, and returns at most maxNotAccepted.
 func (b *requestReporter) narrowed(port *ir.PortView, own *ir.HostView) (found []narrowed) {
 	chain, name := "", hostname(b.query.Host)
 	if c, ok := chainOf(port.Port, b.query.SNI); ok {
@@ -109,9 +111,11 @@ func outOfBounds(bounds map[string]ir.Hosts, rule *ir.Rule, name string) (n narr
 	return n, false
 }
 
-// wouldTake reports whether a rule would answer, or may answer, the request if the rule served the request's host.
-// The result is false if the rule is a guard (ir.Rule.Guard). The result is also false if the rule that answers the
-// request now is not a guard, and comes before the given rule in Envoy's order.
+// wouldTake reports whether a rule would answer the request if the rule served the request's host. The result is
+// also true if this is not certain. It is false in these cases:
+//   - The request does not meet the rule's match.
+//   - The rule is a guard (ir.Rule.Guard).
+//   - Another rule answers the request now, is no guard, and comes before the given rule in Envoy's order.
 func (b *requestReporter) wouldTake(r *request, rule *ir.Rule) bool {
 	match := rule.Match
 	match.Hosts = nil

@@ -162,7 +162,8 @@ func (b *requestReporter) whyResponds(rule *ir.Rule) string {
 // for example, a policy that is missing or cannot be used. Otherwise it returns "". If the object affects the rule
 // through a delegating rule above, the text begins with this delegating rule.
 //
-// For such a rule, the report has an action of type ir.PartClosed. whatCloses sets the field Does of this action.
+// If an object is the cause, b.report has an action of type ir.PartClosed. whatCloses also writes the reason to the
+// field Does of this action. There the reason does not begin with the object or the delegating rule.
 func (b *requestReporter) whatCloses() string {
 	for i := range b.report.Actions {
 		action := &b.report.Actions[i]

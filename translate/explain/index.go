@@ -22,8 +22,8 @@ type Index struct {
 // NewIndex returns an Index of a View. It indexes the rules of a virtual host at the first query for the host.
 func NewIndex(view *ir.View) *Index { return &Index{view: view, hosts: map[*ir.HostView]*hostIndex{}} }
 
-// Request returns the Answer of the function Request. Only Passed may be smaller: it does not count the rules that
-// the lookup by path skips.
+// Request returns the same Answer as the package's function Request, but faster (see Index). Only Passed may be
+// smaller: it does not count the rules that the lookup by path skips.
 func (x *Index) Request(query Query) Answer {
 	return ask(x.view, query, func(host *ir.HostView, path string) iter.Seq[*ir.Rule] {
 		if x.hosts[host] == nil {

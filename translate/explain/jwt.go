@@ -44,10 +44,10 @@ type tokenFault struct {
 	unknown bool
 }
 
-// jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only
-// Envoy can verify the token, the gate has no status, and its field unless says that the token may be rejected.
-// Otherwise Envoy answers the request itself. The status is 403 if the token is for another audience, or if Envoy
-// rejected the configuration of the JWT providers (ir.JWT.Rejected). In any other case the status is 401.
+// jwtAuthGate checks the tokens of a request as Envoy does. The gate is empty if the request passes. If only Envoy
+// can verify the token, gate.status is 0, and a text in gate.unless says that the token may be rejected. Otherwise
+// Envoy answers the request itself. The status is 403 if the token is for another audience, or if Envoy rejected the
+// configuration of the JWT providers (ir.JWT.Rejected). In any other case the status is 401.
 func jwtAuthGate(rule *ir.Rule, r *request) gate {
 	auth := rule.Action.Extras.OrNone().JWTAuth
 	if auth == nil {
@@ -73,25 +73,26 @@ func jwtAuthGate(rule *ir.Rule, r *request) gate {
 }
 
 // provider looks for the first provider that accepts the tokens of a request, or that may accept them because only
-// Envoy can verify them. The result found is this provider. The result last is the last token that was checked for
-// it (see the method verified). The result fault is nil if the provider certainly accepts the tokens.
+// Envoy can verify them. There are three results:
+//   - The provider certainly accepts the tokens: found is this provider, used is a token (see verified), and fault is
+//     nil.
+//   - The provider may accept the tokens: found and used are set, too, and fault.unknown is true.
+//   - No provider accepts the tokens: found and used are nil, and fault is the reason of one provider.
 //
-// If no provider accepts the tokens, found and last are nil. Each provider then has a reason of its own (tokenFault).
-// Like Envoy, the method provider returns only one of these reasons as fault:
-//
-//   - the last reason whose fields missing and foreign are both false
-//   - if there is no such reason, the first one whose field foreign is true
-//   - otherwise a reason whose field missing is true
-func (r *request) provider(tokens *ir.JWT) (found *ir.JWTProvider, last *token, fault *tokenFault) {
+// In the last case, each provider has a reason of its own (tokenFault). Like Envoy, provider returns one of them:
+//   - the last reason that is neither missing nor foreign
+//   - if there is no such reason, the first one that is foreign
+//   - otherwise one that is missing
+func (r *request) provider(tokens *ir.JWT) (found *ir.JWTProvider, used *token, fault *tokenFault) {
 	fault = &tokenFault{why: "it has no token", missing: true}
 	for i := range tokens.Providers {
 		p := &tokens.Providers[i]
-		last, why := r.verified(p)
+		used, why := r.verified(p)
 		switch {
 		case why == nil:
-			return p, last, nil
+			return p, used, nil
 		case why.unknown:
-			return p, last, why
+			return p, used, why
 		case !why.missing && !why.foreign, why.foreign && fault.missing:
 			fault = why
 		}
@@ -99,11 +100,12 @@ func (r *request) provider(tokens *ir.JWT) (found *ir.JWTProvider, last *token, 
 	return nil, nil, fault
 }
 
-// verified checks the tokens that a request has for a provider, from the last to the first, as Envoy does.
-// The provider accepts them only if all of them are valid. fault is why the provider does not accept the tokens,
-// nil if it accepts them. If only Envoy can verify a token, fault has unknown set. last is the token that is
-// checked last, nil if the provider certainly does not accept the tokens.
-func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
+// verified checks the tokens that a request has for a provider, from the last to the first, as Envoy does. The
+// provider accepts the tokens only if all of them are valid. If the provider certainly does not accept them, fault is
+// the reason, and used is nil. Otherwise used is the token that is checked at the end, the first one of the request:
+// writeClaims takes the claims from it. If only Envoy can verify a token, fault.unknown is true. If all tokens are
+// certainly valid, fault is nil.
+func (r *request) verified(p *ir.JWTProvider) (used *token, fault *tokenFault) {
 	texts := r.tokensAt(p)
 	if len(texts) == 0 {
 		return nil, &tokenFault{why: "it has no token", missing: true}
@@ -119,9 +121,9 @@ func (r *request) verified(p *ir.JWTProvider) (last *token, fault *tokenFault) {
 		} else if fault != nil {
 			unknown = fault
 		}
-		last = t
+		used = t
 	}
-	return last, unknown
+	return used, unknown
 }
 
 // tokensAt returns the tokens of a request in the header or query parameter that a provider names. It leaves

@@ -32,15 +32,15 @@ func origin(uri string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// oauth2Gate returns what Envoy's OAuth2 filter does with a request. The gate is empty if the rule has no
-// oauth2. Otherwise:
+// oauth2Gate returns what Envoy's OAuth2 filter does with a request. The gate is empty if the rule has no oauth2.
+// Otherwise:
 //
 //   - Envoy redirects a request for the logout path.
-//   - It answers 401 to a request for the redirect path. If the request may continue a login, the gate's field
-//     unless says that Envoy redirects instead.
-//   - A request with the cookies of a signed-in user passes. A request with the cookie of a refresh token passes
-//     if oauth2 uses refresh tokens. Only Envoy can verify these cookies, and the field unless says what happens
-//     if they are not valid.
+//   - Envoy answers 401 to a request for the redirect path. If the request may continue a login, a text in
+//     gate.unless says that Envoy may redirect instead.
+//   - A request with the cookies of a signed-in user passes. A request with the cookie of a refresh token passes if
+//     oauth2 uses refresh tokens. Only Envoy can verify these cookies: gate.unless has what Envoy does if they are
+//     not valid.
 //   - Envoy redirects any other request to sign in, or answers 401 if denyRedirect selects the request.
 func oauth2Gate(rule *ir.Rule, r *request) gate {
 	use := rule.Action.Extras.OrNone().OAuth2

@@ -130,9 +130,10 @@ func (o *overlaps) fit(key manifest.Key, rule, match int) int {
 	return n
 }
 
-// compare returns how well the best path of a route's outline fits the request's path (see fitPath). If the route may
-// be a child route (see mayBeDelegated), its paths may be relative to a parent's path. Then compare also tests them
-// with fitBelow. The result is at least 1 if the paths of a rule cannot be read.
+// compare returns how well the best path of a route's outline fits the request's path: 0 if no path fits, and a
+// higher number for a better fit (see fitPath). If the route may be a child route (see mayBeDelegated), its paths may
+// be relative to a parent's path. Then compare also tests them with fitBelow. If the paths of a rule cannot be read,
+// they might fit, so the result is at least 1.
 func (o *overlaps) compare(outline outline) int {
 	best := 0
 	below := outline.mayBeDelegated()

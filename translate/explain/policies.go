@@ -230,9 +230,9 @@ func (s policyTarget) isAim(t ir.PolicyTarget) bool {
 	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
 }
 
-// targetOf returns the target of p that selects s.object, as a whole or in its section s.section. Targets whose field
-// Lost is set do not apply. If no target that applies selects s, targetOf returns one of these for s.object, whatever
-// section it has. ok is false if there is none either.
+// targetOf returns the target of p that selects s: the object s.object as a whole, or its section s.section. Targets
+// whose field Lost is set do not apply. If no target that applies selects s, targetOf returns a lost target that
+// selects s.object, in whatever section. If there is no such lost target either, ok is false.
 func (s policyTarget) targetOf(p *ir.Policy) (target ir.PolicyTarget, ok bool) {
 	for _, t := range p.Targets {
 		if s.isAim(t) && (t.Section == "" || t.Section == s.section || t.Lost != "") && (!ok || target.Lost != "") {
@@ -261,9 +261,9 @@ func (b *policyReporter) addTraffic(p *ir.Policy, target, lost string) {
 	b.addPolicy(out)
 }
 
-// merged sets Fields, Overridden, By and State of out, the report of a policy p that can be used. If the rule itself
-// sets a field of p, the rule's setting overrides all policies, and By gets the route. Otherwise By gets each other
-// policy from which the rule takes at least a part of the field.
+// merged sets Fields, Overridden, By and State of out, the report of p. The policy p is valid. For each field that p
+// sets: if the route's rule itself sets the field, it overrides all policies, and out.By gets the route. Otherwise
+// out.By gets the other policies from which the rule takes at least a part of this field.
 func (b *policyReporter) merged(out *PolicyReport, p *ir.Policy) {
 	action := &b.answer.Rule.Action
 	by := func(key manifest.Key) {

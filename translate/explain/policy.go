@@ -22,17 +22,17 @@ type gate struct {
 	// at is the field that decides, empty if it is not known.
 	at     Source
 	unless []string
-	// reply is true if Envoy answers gRPC clients with a gRPC status even if the HTTP status is below 300. From 300
-	// on, Envoy always does so, unless the field http is true.
+	// Usually, Envoy answers gRPC clients with a gRPC status if the HTTP status is 300 or above. If the field reply
+	// is true, Envoy also does so below 300.
 	reply bool
-	// http is true if Envoy answers gRPC clients with the HTTP status, as it answers all other clients.
+	// If the field http is true, Envoy never does so: gRPC clients get the HTTP status, as all other clients do.
 	http bool
 }
 
-// outcome returns the Outcome of a request that the filter answers. Its Unless has the texts of the parameter
-// unless, such as those of earlier filters, and then those of g.unless.
-func (g gate) outcome(unless []string) Outcome {
-	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(unless, g.unless...)}
+// outcome returns the Outcome of a request that the filter of g answers. The field Outcome.Unless has the texts of
+// the parameter earlier, for example from earlier filters, followed by the texts in g.unless.
+func (g gate) outcome(earlier []string) Outcome {
+	return Outcome{Policed: true, reply: g.reply, http: g.http, Status: g.status, Location: g.location, Why: g.why, At: g.at, Unless: append(earlier, g.unless...)}
 }
 
 // corsGate answers a CORS preflight request with 200, if the rule has CORS settings and these let Envoy answer the
@@ -47,9 +47,8 @@ func corsGate(rule *ir.Rule, r *request) gate {
 }
 
 // csrfGate returns what the CSRF filter does with a request. The gate is empty if the filter certainly passes the
-// request on. If the request is from another origin, and the filter rejects all such requests, the gate answers
-// 403. If the filter rejects only a share of them, the gate has no status, and its field unless has the text of
-// unlessForged.
+// request on. If the request is from another origin, and the filter rejects all such requests, the gate answers 403.
+// If the filter rejects only a share of them, the gate has no status, and gate.unless has the text of unlessForged.
 func csrfGate(rule *ir.Rule, r *request) gate {
 	csrf := rule.Action.Extras.OrNone().CSRF
 	if csrf == nil || csrf.Enabled < 100 || !forged(csrf, r) {
@@ -101,8 +100,9 @@ func corsParts(action *ir.Action) string {
 	return partsOf(action, ir.FieldCORS.PartKind())
 }
 
-// partsOf returns, as text, where a setting of an action was read from: the Object and the Field of each of the
-// action's Parts that has the given kind (ir.Part.Kind). If the action has no such Part, the text is the kind.
+// partsOf returns, as text, where the settings of one kind in an action were read from. The text has the Object and
+// the Field of each of the action's Parts with this kind (ir.Part.Kind). If the action has no such Part, the text is
+// the kind.
 func partsOf(action *ir.Action, kind string) string {
 	var names []string
 	for _, part := range action.Parts {
@@ -145,8 +145,8 @@ func sourceOrigin(r *request) string {
 	return hostAndPort(r.headers.first("referer"))
 }
 
-// targetOrigin returns the host and port that a request is sent to, "" without a Host header. Envoy reads them
-// from a URL of the scheme and the Host header. It leaves out a user name.
+// targetOrigin returns the host and port that a request is sent to, without a user name. As Envoy does, it reads them
+// from the URL SCHEME://HOST, in which HOST is the Host header. It returns "" if the request has no Host header.
 func targetOrigin(r *request) string {
 	if r.query.Host == "" {
 		return ""

@@ -54,9 +54,9 @@ func rbacWords(extras *ir.Extras) string {
 }
 
 // rbacGate returns what the RBAC filter does with a request. It evaluates the expressions as Envoy does: an
-// expression with an error is false. The gate is empty if the request passes, and answers 403 if it is denied.
-// If the result depends on facts that are not known, the gate has no status, and its field unless says that the
-// request may be denied.
+// expression with an error is false. The gate is empty if the request passes, and answers 403 if it is denied. If the
+// result depends on facts that are not known, the gate has no status, and gate.unless has the text that the request
+// may be denied.
 func rbacGate(rule *ir.Rule, r *request) gate {
 	rbac := rule.Action.Extras.OrNone().RBAC
 	if rbac == nil {

@@ -151,9 +151,10 @@ func (d *Redaction) Hide(headers http.Header, target string) func(sentence strin
 	}
 }
 
-// hiding returns a function that replaces the given texts in its argument by the constant redacted. It ignores
-// empty texts, and does not change the placeholders in the argument. If two of the texts begin at the same byte,
-// the longer one is replaced.
+// hiding returns a function that replaces the given texts in its argument by the constant redacted. It ignores empty
+// texts. If two of the texts begin at the same byte, the longer one is replaced. The function leaves the constant
+// redacted and the placeholders for unknown values (see placeholders) in its argument unchanged, even if one of the
+// texts occurs in them.
 func hiding(texts []string) func(string) string {
 	texts = slices.DeleteFunc(slices.Clone(texts), func(one string) bool { return one == "" })
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

@@ -46,8 +46,10 @@ func literalPrefix(pattern string) string {
 	return pattern[:end]
 }
 
-// CompilePattern compiles a regular expression as Envoy compares it: with a whole value, byte by byte. The result
-// can only be compared with ASCII values. CompilePattern returns an error if the pattern is invalid.
+// CompilePattern compiles a regular expression that matches as in Envoy: it must match the whole value, and Envoy
+// takes each byte of pattern and value for one character. Go takes a sequence of bytes in UTF-8 for one character. So
+// the result may be compared only with values in ASCII, for which there is no difference. CompilePattern returns an
+// error if the pattern is invalid.
 func CompilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(`^(?:` + latin1(pattern) + `)$`)
 }

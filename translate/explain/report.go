@@ -140,7 +140,8 @@ type HopReport struct {
 
 // ActionReport is something that the rule does with the request or the response, such as a change or a check.
 type ActionReport struct {
-	// Type is the type of a filter, "timeouts", "retry", IdentityHeader, or "TrafficPolicy" and a field.
+	// Type is one of these: the type of a filter; "timeouts"; "retry"; the constant IdentityHeader; "TrafficPolicy"
+	// with the name of one of its fields.
 	Type string `json:"type"`
 	// Does says, as text, what the action does.
 	Does string `json:"does"`
@@ -153,8 +154,8 @@ const IdentityHeader = "identity header"
 
 // BackendReport is a backend that the request may be forwarded to.
 type BackendReport struct {
-	// Cluster is "" for a backend reference that is not resolved. Its share of requests is answered with Status,
-	// and Reason is why. A cluster that gets no requests has a Status and Closed, too.
+	// Cluster is "" for a backend reference that is not resolved. The reference's share of requests is answered with
+	// Status, and Reason says why. For a cluster that gets no requests, Status is set as well, and Closed says why.
 	Cluster string `json:"cluster,omitempty"`
 	Status  uint32 `json:"status,omitempty"`
 	// GRPCStatus is the status that a gRPC client gets instead of Status, or "".

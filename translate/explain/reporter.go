@@ -99,7 +99,8 @@ func hopAt(object manifest.Key, rule, match int) HopReport {
 	}
 }
 
-// signInPlace returns the source of a rule that was added for oauth2: the rule with the policy, or the Gateway.
+// signInPlace returns where a rule that gatefold added for oauth2 comes from (see ir.Rule.SignIn). Such a rule serves
+// a callback path or logout path. The result is the user's rule to which the oauth2 policy applies, or the Gateway.
 func signInPlace(rule *ir.Rule) Source {
 	if rule.Source.Key.Kind == "Gateway" {
 		return Source{Object: rule.Source.Key}

@@ -25,8 +25,8 @@ type request struct {
 	parameters map[string]string // the first value of each query parameter, by name
 	comparer   *comparer
 	keyClient  string // the client of apiKeyAuth, "" until the request has passed apiKeyAuth
-	// answered are the headers that a service's answer sets, in lower case. It is nil until the request has passed
-	// the service.
+	// answered has the headers, in lower case, that an HTTP authorization service (extAuth) sets in the request to
+	// the backend. It is nil until the request has passed extAuth.
 	answered []string
 	now      time.Time
 	claims   []string // PortView.Claims

@@ -44,10 +44,12 @@ func (d destination) host(host string) string {
 	return cmp.Or(strings.Join(d.endpointNames(), OneOf), host)
 }
 
-// endpointNames returns the DNS names that the backend may receive as Host because of autoHostRewrite. It
-// returns no names if Envoy does not send the name of the chosen endpoint as Host: for example, because the rule
-// or this backend reference rewrites the host. If only other backend references of the action rewrite the host,
-// the result has at most one name: the DNSName of the backend.
+// endpointNames returns the DNS names that the backend may receive as Host because of autoHostRewrite. It returns no
+// names if Envoy does not send the name of the chosen endpoint as Host: for example, because the rule or this backend
+// reference rewrites the host.
+//
+// If this backend reference does not rewrite the host, but another backend reference of the action does, Envoy has a
+// fixed host for each backend (see ownHosts). The only name is then the DNSName of the backend, if it has one.
 func (d destination) endpointNames() []string {
 	if d.backend.Rewrite != nil || rewritesHost(d.action) ||
 		d.action.Extras == nil || !d.action.Extras.AutoHost || d.cluster == nil || d.cluster.Discovery != ir.DNS {

@@ -37,10 +37,11 @@ func orNoAnswer(open bool, status uint32) string {
 
 // globalLimitGate returns what the filter of rateLimit.global does with a request:
 //
-//   - If Envoy does not call the rate limit service (for example, the rule is a redirect), the gate is empty.
+//   - If Envoy does not call the rate limit service (for example, the rule is a redirect), the gate is empty: it
+//     passes the request on.
 //   - If Envoy cannot call the service, and requests pass without the service, the gate is empty.
 //   - If Envoy must call the service for this request, but cannot call it, the gate answers 500.
-//   - In all other cases, the gate's field unless says when Envoy rejects the request.
+//   - In all other cases, the gate passes the request on, and gate.unless has the case in which Envoy rejects it.
 func globalLimitGate(rule *ir.Rule, r *request) gate {
 	extras := rule.Action.Extras.OrNone()
 	limit := extras.GlobalLimit
@@ -60,9 +61,10 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 	return outage(&rule.Action, limit.ExtensionUse, http.StatusInternalServerError, reason)
 }
 
-// counted reports whether Envoy calls the rate limit service for the request: takes for yes, misses for no. Envoy
-// calls the service if the request has all headers of at least one descriptor. The result is may if a header is
-// missing and only extAuth could add it.
+// counted returns whether Envoy calls the rate limit service for the request, as one of these verdicts:
+//   - takes: yes. The request has all headers of at least one descriptor.
+//   - may: this is not known. Each descriptor lacks a header, but extAuth may add headers.
+//   - misses: no.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
 		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
@@ -79,9 +81,8 @@ func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 }
 
 // processorGate returns what the filter of extProc does with a request. The gate is empty if the rule has no
-// extProc. If Envoy can call the processor, the field unless says what the processor may change or answer. If
-// Envoy cannot call it, the result is that of the function unprocessed. For the answer to the request, see
-// answerGate.
+// extProc. If Envoy can call the processor, the texts in gate.unless say what the processor may change or answer. If
+// Envoy cannot call it, the function unprocessed makes the gate. For the answer to the request, see answerGate.
 func processorGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -95,10 +96,10 @@ func processorGate(rule *ir.Rule, r *request) gate {
 	return unprocessed(rule, max(r.requestSent(rule), answerSent(proc)), reason)
 }
 
-// answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the rule
-// has no extProc, or if Envoy sends the processor nothing of the answer. If Envoy cannot call the processor, the
-// result is that of the function unprocessed. The answer can also come from a filter before extProc, or be the
-// answer to a rejected upgrade. Envoy sends these answers to the processor, too.
+// answerGate returns what the filter of extProc does with the answer to a request. The gate is empty if the rule has
+// no extProc, or if Envoy sends the processor nothing of the answer. If Envoy cannot call the processor, the
+// function unprocessed makes the gate. The answer can also come from a filter before extProc, or be the answer to a
+// rejected upgrade. Envoy sends these answers to the processor, too.
 func answerGate(rule *ir.Rule, r *request) gate {
 	proc := rule.Action.Extras.OrNone().ExtProc
 	if proc == nil {
@@ -113,14 +114,13 @@ func answerGate(rule *ir.Rule, r *request) gate {
 }
 
 // unprocessed returns what the filter of extProc does with a request if Envoy cannot call the processor. The
-// parameter reason says why Envoy cannot call the processor. It is "" if Envoy can. The parameter sent says whether
-// Envoy would send the processor any part of the request or of the answer to the request:
+// parameter reason says why Envoy cannot call it. The gate is empty if reason is "" (Envoy can call the processor),
+// or if requests pass without the processor. Otherwise the gate depends on the parameter sent: whether Envoy would
+// send the processor any part of the request or of the answer to the request.
 //
-//   - takes means yes. The gate answers 500.
-//   - may means that this is not known. The gate passes the request on. Its field unless says when Envoy answers 500.
-//   - misses means no. The gate is empty.
-//
-// The gate is also empty if reason is "", or if requests pass without the processor.
+//   - takes: yes. The gate answers 500.
+//   - may: this is not known. The gate passes the request on, and gate.unless says when Envoy answers 500.
+//   - misses: no. The gate is empty.
 func unprocessed(rule *ir.Rule, sent verdict, reason string) gate {
 	proc := rule.Action.Extras.ExtProc
 	switch {
@@ -145,8 +145,11 @@ func modeOf(proc *ir.ExtProc) *ir.ProcessingMode {
 	return cmp.Or(proc.Mode, proc.Extension.Processor.Mode, &ir.ProcessingMode{})
 }
 
-// requestSent reports whether Envoy sends headers, body or trailers of the request to a processor. The verdict is
-// takes for yes, misses for no, and may if the answer depends on the body or on trailers.
+// requestSent returns whether Envoy sends headers, body or trailers of the request to a processor, as one of these
+// verdicts:
+//   - takes: yes.
+//   - may: this depends on the body or on trailers.
+//   - misses: no.
 func (r *request) requestSent(rule *ir.Rule) verdict {
 	mode := modeOf(rule.Action.Extras.ExtProc)
 	body := sendsBody(mode.RequestBody)
@@ -161,9 +164,10 @@ func (r *request) requestSent(rule *ir.Rule) verdict {
 	return misses
 }
 
-// waitsForBody reports whether the action of a rule reads the body of a request: takes for yes, misses for no, and
-// may if it depends on the chosen backend. Envoy reads no body for a request that it answers itself, because it
-// answers after the headers.
+// waitsForBody returns whether the action of a rule reads the body of a request, as one of these verdicts:
+//   - takes: yes.
+//   - may: this depends on the chosen backend.
+//   - misses: no. Envoy answers the request itself, and does so after the headers.
 func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	acts := acted(rule, r)
 	switch {
@@ -175,8 +179,10 @@ func (r *request) waitsForBody(rule *ir.Rule) verdict {
 	return takes
 }
 
-// answerSent reports whether Envoy sends something of an answer to a processor: takes for yes, misses for no. The
-// result is may if Envoy sends only a body or trailers, because the answer may have neither.
+// answerSent returns whether Envoy sends any part of an answer to a processor, as one of these verdicts:
+//   - takes: yes.
+//   - may: Envoy sends only the body or the trailers, and the answer may have neither.
+//   - misses: no.
 func answerSent(proc *ir.ExtProc) verdict {
 	mode := modeOf(proc)
 	switch {

@@ -47,8 +47,8 @@ func severe(p suspect) int {
 }
 
 // problems adds to the report the problems that may explain the answer, in the order of their ranks. It adds at most
-// maxProblems. It counts in MoreProblems the problems that exceed maxProblems, and all problems of the rank
-// ofTheHost.
+// maxProblems, and counts the further problems in MoreProblems. Problems of the rank ofTheHost are never added: they
+// are only counted in MoreProblems.
 func (b *requestReporter) problems() {
 	s := b.suspects()
 	var listed []suspect
@@ -105,10 +105,10 @@ type suspects struct {
 	rules map[ruleAt]bool       // rules that lead to the answer
 	near  map[ruleAt]bool       // rules that do not match, but whose path does
 	*overlaps
-	// least is the smallest fit (see overlaps.fit) with which a rule might have answered in place of the rule that
-	// answers. If the rule that answers has a path prefix and no Respond, least is the fit of this prefix, because a
-	// rule with a shorter path does not have precedence. In all other cases least is 1, so any path that matches
-	// is enough.
+	// least is the smallest fit with which another rule might have answered instead of the rule that answers. A fit
+	// is how much of the request's path a rule covers (see overlaps.fit). If the rule that answers has a path prefix,
+	// and forwards or redirects, least is the fit of this prefix, because a rule with a shorter path loses against
+	// it. In all other cases least is 1, so any path that matches is enough.
 	least int
 	// unheard is true if no listener accepts the request. Only Gateways and invalid files can be the cause.
 	unheard bool
@@ -224,9 +224,9 @@ func (b *requestReporter) overlaps() *overlaps {
 	return b.over
 }
 
-// rank returns the rank of a problem: how the problem may have caused the answer (see the constants, from unrelated
-// to ofTheHost). If the rank is the constant overlapping, the result fit is how much of the request's path the
-// problem's rule covers (see overlaps.fit). For every other rank, fit is 0.
+// rank returns the rank of a problem, which says how the problem may have caused the answer. The ranks are constants
+// in this file: the first is unrelated, and the last is ofTheHost. The result fit says how much of the request's path
+// the problem's rule covers (see overlaps.fit). It is 0 for every rank except the rank overlapping.
 func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 	switch {
 	case p.Object.IsZero():

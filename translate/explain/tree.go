@@ -52,14 +52,15 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 
 // treeMaker makes the nodes of a tree. It has what the View, Problems and Statuses of Facts say about objects.
 type treeMaker struct {
-	notAccepted map[manifest.Key][]*TreeNode // by parent
+	notAccepted map[manifest.Key][]*TreeNode // nodes of child routes that a parent route does not accept, by parent
 	delegations map[delegationKey]*ir.Delegation
 	mistakes    map[manifest.Key]manifest.Problem   // the first error of each object
 	coded       map[codedKey]manifest.Problem       // the first error of each object with each code
 	faults      map[manifest.Field]manifest.Problem // see addFault
 	known       map[manifest.Key]bool               // the objects that have a status
-	// bindings has the nodes of objects that are not accepted (see readBindings). A node is removed when it gets its
-	// place in the tree.
+	// bindings has nodes for Gateways, ListenerSets and listeners that are not accepted, and for routes that such an
+	// object does not accept (see readBindings). The key is the Gateway, ListenerSet or listener below which the tree
+	// shows the node. A node is removed from bindings when it gets its place in the tree.
 	bindings map[binding][]*TreeNode
 }
 
@@ -93,8 +94,8 @@ func newTreeMaker(facts *Facts) *treeMaker {
 	return t
 }
 
-// addProblem stores the first error of each object, and the first error of each object and code. It also passes
-// every problem to addFault, which stores those about one rule or match.
+// addProblem stores p if it is the first error of its object, or the first error of its object with the same code. It
+// also passes p to addFault, which stores the problems of single rules and matches.
 func (t *treeMaker) addProblem(p *manifest.Problem) {
 	if p.Severity == manifest.Error {
 		if _, more := t.mistakes[p.Object]; !more {
@@ -121,8 +122,8 @@ func portName(gateway string, port *ir.Port) string {
 	return name
 }
 
-// wayOf returns the text of delegationKey.way for a delegating match. The parameter chain has the matches from the
-// root route to this match, which is the last.
+// wayOf returns, as text, the way from the root route to a delegating match (see delegationKey.way). The parameter
+// chain has the matches on this way. The last of them is the delegating match itself.
 func wayOf(chain []ir.Hop) string {
 	var way strings.Builder
 	for _, hop := range chain {
@@ -131,7 +132,8 @@ func wayOf(chain []ir.Hop) string {
 	return way.String()
 }
 
-// matchWay returns the text of one match in a delegationKey's way: "namespace/name 0.1>".
+// matchWay returns one step of the text in delegationKey.way. For the match 1 of the rule 0 of a route, the step is
+// "namespace/name 0.1>".
 func matchWay(route manifest.Key, rule, match int) string {
 	return fmt.Sprintf("%s/%s %d.%d>", route.Namespace, route.Name, rule, match)
 }
@@ -217,9 +219,10 @@ func (t *treeMaker) point(route *TreeNode, hop ir.Hop, d *ir.Delegation) *TreeNo
 	return node
 }
 
-// addNotAccepted visits n and all nodes below n. To the node of each match that delegates to child routes, it
-// adds nodes for the child routes that the match does not accept. If such a child route also has a node directly
-// below the node of the delegating route, addNotAccepted removes that second node.
+// addNotAccepted visits n and all nodes below n. If a match delegates to child routes, but does not accept one of
+// them, addNotAccepted adds a node for this child route below the node of the match. The child route may also have a
+// NotAcceptedNode directly below the node of the delegating route. addNotAccepted removes that node, so that the
+// child route is not listed twice.
 func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	for _, child := range n.Below {
 		t.addNotAccepted(child)
@@ -238,9 +241,12 @@ func (t *treeMaker) addNotAccepted(n *TreeNode) {
 	}
 }
 
-// notAcceptedUnder returns nodes for routes that get no requests from the delegating match of n: routes that it
-// rejects, and routes that it names but that have an error or do not exist. It skips routes that are already
-// below n. If n has a child that is served, it also skips minor rejections (see ir.NotAccepted).
+// notAcceptedUnder returns nodes for routes that get no requests from n, the node of a delegating match:
+//   - routes that are not accepted as children of the match (ir.Delegation.NotAccepted)
+//   - routes that the rule of the match names, but that have an error or do not exist
+//
+// notAcceptedUnder skips routes that already have a node directly below n. If another route below n is served, it
+// also skips minor rejections (ir.NotAccepted.Minor).
 func (t *treeMaker) notAcceptedUnder(n *TreeNode) (out []*TreeNode) {
 	stands, live := map[manifest.Key]bool{}, false
 	for _, child := range n.Below {

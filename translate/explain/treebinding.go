@@ -59,9 +59,9 @@ func (t *treeMaker) refuse(at binding, node *TreeNode) {
 }
 
 // refusedObject stores a node for a Gateway or ListenerSet (the parameter key) if its condition Accepted is false.
-// It stores no node if the reason is ListenersNotValid, because the listeners have nodes of their own. The
-// parameter above is the object under which the tree shows the node: for a Gateway, the Gateway itself; for a
-// ListenerSet, its Gateway if this is known, and otherwise the ListenerSet itself.
+// It stores no node if the reason is ListenersNotValid, because the listeners have nodes of their own. The tree
+// shows the node below an UnservedNode (see unserved). The parameter above is the object of that UnservedNode. It
+// is the Gateway of a ListenerSet if that Gateway is known, and otherwise equal to key.
 func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.GatewayConditionAccepted) && c.Status == metav1.ConditionFalse && c.Reason != string(gwv1.GatewayReasonListenersNotValid) {

@@ -41,10 +41,11 @@ func (t *treeMaker) addFault(p *manifest.Problem) {
 // explainFault sets Why, Code and Fails of the node of a rule, and adds Why to the node's Name. The texts for Why
 // come from t.faults (see addFault) and from the rule. Why is the first of these texts that exists:
 //
-//   - the problem Shadowed of the rule's match, if the message of the problem names one of the domains. If the rule
-//     answers an error (see fails), this text is used only if the problem of the rule in t.faults is a warning.
+//   - the problem Shadowed of the rule's match, if its message names one of the domains. A rule that answers an
+//     error (see fails) gets this text only if its own problem in t.faults is a warning (NoBackends): an error in
+//     the rule is more important.
 //   - if the rule answers an error: the field Why of the rule's Respond
-//   - if the rule answers an error: the problem of the rule in t.faults
+//   - if the rule answers an error: the rule's own problem in t.faults
 //
 // explainFault changes nothing if the node already has a Why, or if none of these texts exists.
 func (t *treeMaker) explainFault(n *TreeNode, r *ir.Rule, domains []string) {

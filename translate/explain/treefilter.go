@@ -80,8 +80,9 @@ func (f TreeFilter) keep(nodes []*TreeNode, paths *comparer, within bool) (out [
 	return out
 }
 
-// selects reports whether Namespace and Route select a node. It returns false unless the node is of the kind
-// RouteNode or NotAcceptedNode. If Route is set, the node must be about a route.
+// selects reports whether the filter's fields Namespace and Route select a node. It returns false unless the node is
+// of the kind RouteNode or NotAcceptedNode. If Route is set, selects also returns false for the node of a Gateway,
+// ListenerSet or listener, even if the object's namespace and name are those in Route.
 func (f TreeFilter) selects(n *TreeNode) bool {
 	key := n.field.Object
 	return (n.Kind == RouteNode || n.Kind == NotAcceptedNode) && (f.Route == "" || route.IsRoute(key)) &&

@@ -54,15 +54,18 @@ type TreeKind string
 
 // The kinds of a TreeNode.
 const (
-	PortNode        TreeKind = "port"
-	HostNode        TreeKind = "host"
-	RouteNode       TreeKind = "route"
-	PointNode       TreeKind = "delegates"    // a match that delegates requests to the routes below it
-	RuleNode        TreeKind = "rule"         // a match that sends requests to backends, or answers them
-	RestNode        TreeKind = "rest"         // what happens to requests that no child route of a match serves
-	BrokenNode      TreeKind = "broken"       // the list of routes that are served nowhere because of an error
-	UnservedNode    TreeKind = "unserved"     // what a Gateway or ListenerSet does not accept, if no PortNode has it
-	NotAcceptedNode TreeKind = "not-accepted" // a route that its parent rejects, entirely or in part, or a listener, Gateway or ListenerSet that is not accepted
+	PortNode   TreeKind = "port"
+	HostNode   TreeKind = "host"
+	RouteNode  TreeKind = "route"
+	PointNode  TreeKind = "delegates" // a match that delegates requests to the routes below it
+	RuleNode   TreeKind = "rule"      // a match that sends requests to backends, or answers them
+	RestNode   TreeKind = "rest"      // what happens to requests that no child route of a match serves
+	BrokenNode TreeKind = "broken"    // the list of routes that are served nowhere because of an error
+	// UnservedNode is a Gateway or ListenerSet, with the list of its NotAcceptedNodes that are below no PortNode.
+	UnservedNode TreeKind = "unserved"
+	// NotAcceptedNode is one object that is not accepted: a Gateway, ListenerSet or listener, or a route that its
+	// parent does not accept, entirely or in part.
+	NotAcceptedNode TreeKind = "not-accepted"
 )
 
 // setMatch sets Match, To and path of a node. It also sets Name to a text that consists of Match and To.

@@ -159,8 +159,9 @@ type Backend struct {
 	ResponseHeaders *HeaderMods
 	// Rewrite changes the host for this backend only. nil means that the backend has no host of its own.
 	Rewrite *Rewrite
-	// DNSName is the Host that autoHostRewrite sends to this backend. It is used only if another backend of the rule
-	// has a Rewrite. "" keeps the client's Host.
+	// DNSName is the DNS name of the backend's endpoints. It is used if autoHostRewrite is on and another backend of
+	// the rule has a Rewrite. The new Host must then be set for each backend, and not for the whole rule: DNSName
+	// becomes the Host for this backend. If DNSName is "", the backend gets the client's Host.
 	DNSName string
 	// Field is the path of the reference inside the Rule's Source, for example "spec.rules[0].backendRefs[1]".
 	Field string

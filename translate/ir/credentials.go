@@ -79,9 +79,9 @@ func (s CredentialSource) Selected() (labels map[string]string) {
 // CredentialUse is a field of a policy that needs credentials.
 type CredentialUse struct {
 	Source CredentialSource
-	// List has the credentials, sorted by name. If they are in Secrets, List is nil until the rules of translate
-	// have read the Secrets. List is never empty in the Extras of a route's action, because gatefold does not use a
-	// policy without credentials.
+	// List has the credentials, sorted by name. If they are in Secrets, List is nil until the rules of translate have
+	// read the Secrets. After that, gatefold drops a policy without credentials. So List is never empty in the Extras
+	// of a route's action.
 	List []Credential
 }
 

@@ -29,8 +29,9 @@ func (e *Extras) Identities() []Identity {
 	return append(append(out, e.ExtAuth.identities()...), e.JWTAuth.identities()...)
 }
 
-// identities returns the identity headers that jwtAuth sets: those for claims, except client headers
-// (IsClientHeader). In their names, "_" becomes "-". It returns nil if a is nil or its Extension is not resolved.
+// identities returns the headers in which jwtAuth passes claims to the backend, without headers that clients usually
+// send (IsClientHeader). In the returned names, "_" is replaced by "-". identities returns nil if a is nil or its
+// Extension is not resolved.
 func (a *JWTAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.JWT == nil {
 		return nil
@@ -45,8 +46,8 @@ func (a *JWTAuth) identities() (out []Identity) {
 	return out
 }
 
-// Identities returns the identity headers that the filters of the action set. The route's own ExternalAuth
-// replaces that of policies.
+// Identities returns the identity headers that are set by the filters of an action. If the route has its own
+// ExternalAuth, only this ExternalAuth counts, and not the ExtAuth of policies.
 func (a *Action) Identities() []Identity {
 	if a.ExternalAuth == nil {
 		return a.Extras.Identities()
@@ -56,9 +57,13 @@ func (a *Action) Identities() []Identity {
 	return extras.Identities()
 }
 
-// identities returns the identity headers that an HTTP service for authorization sets. Client headers
-// (IsClientHeader) are left out, and so are headers that the service receives from the client. In the names, "_"
-// becomes "-". It returns nil for a gRPC service, and if a is nil or its Extension is not resolved.
+// identities returns the headers that an HTTP service for authorization sets in requests to the backend, without
+// these headers:
+//   - headers that clients usually send (IsClientHeader);
+//   - headers of the client's request that Envoy sends to the service (AuthService.Receives).
+//
+// In the returned names, "_" is replaced by "-". identities returns nil for a gRPC service, and if a is nil or its
+// Extension is not resolved.
 func (a *ExtAuth) identities() (out []Identity) {
 	if a == nil || a.Extension == nil || a.Extension.Auth.HTTP == nil {
 		return nil

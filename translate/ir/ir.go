@@ -65,7 +65,7 @@ const (
 // Chain is one filter chain of a port. It has its own RouteConfiguration.
 type Chain struct {
 	// Name is "" without TLS. With TLS it is the hostname: "shop.example.com", "*.example.com", or "*" for any
-	// other name and for no name. No Stream of the port has this hostname in its field Chain.
+	// other name and for no name. On one port, a hostname has either a Chain or Streams (see Stream.Chain).
 	Name string
 	// RouteConfig is the name of the chain's RouteConfiguration.
 	RouteConfig string
@@ -121,10 +121,11 @@ type Rule struct {
 	Root, Source *Origin
 	// Chain are the delegating rules above the rule, from the root to the parent of Source.
 	Chain []Hop
-	// Blocks are set only if weights order only siblings (see route.Compare). There is one block for each
-	// delegating match above the rule, the outermost first. A guard also has the block of its own match. A block is a
-	// Rule, but only its position in the order counts: all rules below the delegating match, and its guard, stay
-	// together at this position.
+	// Blocks are set only if the weight of a rule counts among its siblings, and not in the whole virtual host (see
+	// route.Compare). A block stands for a delegating match when rules are sorted: all rules below the match, and its
+	// guard, stay together at the position of the block. Blocks has one block for each delegating match above the
+	// rule, the outermost first. A guard also has the block of its own match. Only the fields of a block that the
+	// order depends on are used.
 	Blocks []*Rule
 	// Position has the index of the rule and the index of the match in Source. A rule with SignIn has a constant
 	// instead of the index of a match. Ref is the index of the backendRef that leads to Source, in the last rule
@@ -159,12 +160,14 @@ type Rejection struct {
 	Some bool
 }
 
-// Hop is one step on the way from a root route to a Rule: a match of a rule that delegates requests to the next
-// route.
+// Hop is one step on the way from a root route to a Rule: one match of a rule of Route. The rule delegates the
+// requests of this match to a child route. The child is the Route of the next Hop or, after the last Hop, the source
+// of the Rule.
 type Hop struct {
 	Route   manifest.Key
 	Created time.Time // see Origin
-	// Ref is the index of the backendRef that leads to Route, in the rule of the Hop above. See Rule.Ref.
+	// Ref says how the way came to Route: it is the index of the backendRef that selects Route, in the rule of the
+	// previous Hop. See Rule.Ref.
 	Ref         int
 	Rule, Match int
 	// Section is the name of the rule. It is "" if the rule has no name.

@@ -11,7 +11,7 @@ import (
 type Stream struct {
 	// Listener is the ID of the listener.
 	Listener string
-	// Chain is the listener's hostname with TLS, where "*" means every name. It is "" without TLS.
+	// Chain is the listener's hostname if the listener uses TLS; "*" means every name. Otherwise Chain is "".
 	Chain string
 	// Domains are the server names (SNI) of the connections, sorted. Each is written like the name of a filter
 	// chain (Name of the type Chain): "shop.example.com", "*.example.com" or "*". nil means every connection, with or

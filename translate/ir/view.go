@@ -45,9 +45,9 @@ type Delegation struct {
 type NotAccepted struct {
 	Route manifest.Key
 	Why   string // "Reason: message"
-	// Minor is true if users need not see the rejection while the rule delegates to at least one other route. There
-	// are two such cases: other matches of the parent route delegate to Route, or the sectionName in Route's
-	// parentRef names no rule with allowedRoutes.
+	// Minor is true in two cases: other matches of the parent route delegate to Route, or the sectionName in Route's
+	// parentRef names no rule with allowedRoutes. Users need not see a minor rejection if the rule delegates to at
+	// least one other route.
 	Minor bool
 }
 
@@ -62,9 +62,9 @@ type PortView struct {
 	Port *Port
 	// Hosts are sorted by Chain, then Domain.
 	Hosts []HostView
-	// Claims are headers that carry claims of tokens (JWTProvider.Claims). Envoy removes them from the requests to
-	// every route with jwtAuth. They are the headers of all Gateways, because one Envoy may serve all Gateways. An
-	// Envoy that serves only this Gateway removes only those of this Gateway.
+	// Claims are the headers that carry claims of tokens (JWTProvider.Claims), of all Gateways. An Envoy that serves
+	// all Gateways removes all these headers from the requests to every route with jwtAuth. An Envoy that serves only
+	// this Gateway removes only the headers of this Gateway.
 	Claims []string
 }
 

@@ -88,12 +88,15 @@ func (s *Set) AttachNothing() Attachment {
 // message ends with "and others".
 const maxOwned = 4
 
-// Attach returns to which listeners the route r attaches by one of its parentRefs (ref), and the places for the
-// rules of the route, such as virtual hosts. If the route attaches to no listener, the result has the reason. The
-// parameter parent is the object that ref names, and p has the listeners of that object. A listener must be
-// selected by sectionName and port of ref, and admit the route by kind, namespace and hostname (Envoy Gateway's
-// translator design, Outline 2). The function owner returns the ID of the listener that serves a domain of a port;
-// Attach calls it only for listeners that are Part.Shared.
+// Attach returns to which listeners the route r attaches by one of its parentRefs (ref), and the places for the rules
+// of the route, such as virtual hosts. If the route attaches to no listener, the result has the reason. The parameter
+// parent is the object that ref names, and p has the listeners of that object. A listener must be selected by
+// sectionName and port of ref, and admit the route by kind, namespace and hostname (Envoy Gateway's translator
+// design, Outline 2).
+//
+// The function owner returns the ID of the listener that serves a domain of a port. The route gets no place for a
+// domain that another listener serves. Attach calls owner only for a listener whose entry in p.Shared is true:
+// another listener of the port serves some of the listener's hosts.
 func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, owner func(Socket, string) string) Attachment {
 	named := namedBy(ref, p.Listeners)
 	if len(named) == 0 {

@@ -125,9 +125,9 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// family returns the protocol that stands for a family: protocols that can share a port if their hostnames differ.
-// HTTPS and TLS are one family (TLS), because Envoy distinguishes their listeners by the server name in the TLS
-// handshake. Every other protocol is a family of its own.
+// family returns the protocol that stands for the family of the protocol p. Protocols of one family can share a
+// port if their listeners have different hostnames. HTTPS and TLS are one family (TLS), because Envoy distinguishes
+// their listeners by the server name in the TLS handshake. Every other protocol is a family of its own.
 func family(p gwv1.ProtocolType) gwv1.ProtocolType {
 	if p == gwv1.HTTPSProtocolType {
 		return gwv1.TLSProtocolType
@@ -179,8 +179,9 @@ func ofOneFamily(all []*Listener) bool {
 	return !slices.ContainsFunc(all, func(l *Listener) bool { return family(l.Protocol) != family(all[0].Protocol) })
 }
 
-// mainProtocol returns the protocol that the listeners of a port should have: the protocol of the first listener of
-// the largest family. If several families are the largest, the family that comes first in the list counts.
+// mainProtocol returns the protocol that the listeners of a port should have. It finds the protocol family (see the
+// function family) with the most listeners, and returns the protocol of the first listener in this family. If
+// several families have equally many listeners, the family of the listener that comes first in the list counts.
 func mainProtocol(all []*Listener) gwv1.ProtocolType {
 	count := map[gwv1.ProtocolType]int{}
 	for _, l := range all {

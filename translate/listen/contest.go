@@ -17,7 +17,8 @@ type Contender struct {
 // Loss is a host that a route does not get on a listener, because a route of another kind (By) has it.
 type Loss struct {
 	By manifest.Key
-	// Domain is the common host: the narrower of the two names.
+	// Domain is the host that both routes claim. If the hostname of one route is a wildcard that covers the
+	// hostname of the other, Domain is the narrower hostname.
 	Domain string
 }
 

@@ -94,16 +94,16 @@ type specReader struct {
 }
 
 // Read validates the spec of a Gateway. If spec.addresses is empty or an entry has no value, the Gateway gets the
-// addresses in the parameter given: those of the address pool, or all interfaces. The parameter follow resolves
+// addresses in defaults: the addresses of the address pool, or all interfaces. The parameter follow resolves
 // references to certificates. The result is complete only after the caller has called Gateway.Join.
-func Read(object *manifest.Object, given []string, follow References) *Gateway {
+func Read(object *manifest.Object, defaults []string, follow References) *Gateway {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
 	r := &specReader{bound: follow.Bound, Gateway: &Gateway{
 		Origin:     route.OriginOf(object),
 		Name:       object.Key.Namespace + "/" + object.Key.Name,
 		Generation: gateway.Generation,
 	}}
-	r.addresses(gateway.Spec.Addresses, given)
+	r.addresses(gateway.Spec.Addresses, defaults)
 	r.readParameters(gateway.Spec.Infrastructure)
 	r.readSettings(gateway.Annotations)
 	for i := range gateway.Spec.Listeners {
@@ -129,10 +129,9 @@ func (g *Gateway) problemOf(l *Listener, code, field, message, hint string) {
 }
 
 // addresses sets r.Addresses to the IP addresses of the spec. If the spec has no addresses, or an entry has no
-// value, it also adds the addresses in the parameter given (docs/design/gateways.md). If an address cannot be
-// used, addresses reports the problem and sets Unusable. It does the same if the parameter given is empty but
-// needed.
-func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
+// value, it also adds the addresses in defaults (docs/design/gateways.md). If an address cannot be used, addresses
+// reports the problem and sets Unusable. It does the same if defaults is empty but needed.
+func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, defaults []string) {
 	open := len(list) == 0
 	for i, address := range list {
 		field := fmt.Sprintf("spec.addresses[%d]", i)
@@ -153,8 +152,8 @@ func (r *specReader) addresses(list []gwv1.GatewaySpecAddress, given []string) {
 		r.Addresses = append(r.Addresses, ip.Unmap().String())
 	}
 	if open {
-		r.Addresses = append(r.Addresses, given...)
-		if len(given) == 0 {
+		r.Addresses = append(r.Addresses, defaults...)
+		if len(defaults) == 0 {
 			r.reportUnassigned()
 		}
 	}

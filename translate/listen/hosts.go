@@ -25,17 +25,17 @@ func Covers(hosts ir.Hosts, domain string) bool {
 	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
 }
 
-// Spans reports whether the set own contains every host of every place (see Place).
-func Spans(own ir.Hosts, places []Place) bool {
-	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(own, p.Domain) })
+// Spans reports whether the parameter hosts contains every host of every place (see Place).
+func Spans(hosts ir.Hosts, places []Place) bool {
+	return !slices.ContainsFunc(places, func(p Place) bool { return !Covers(hosts, p.Domain) })
 }
 
-// Within returns the virtual hosts for the rules of a delegated child. The parameter places has the virtual hosts of
-// the root route, and the parameter hosts has the hosts that the child serves:
-//   - The result held has each of these places that contains a host of the child. A place may be in held several
-//     times.
-//   - The result narrower has new places. If a host of the child is only a part of its place, narrower has a Place
-//     for the host, and one for each wildcard between the host and the place.
+// Within returns the places (virtual hosts, see Place) for the rules of a delegated child. The parameter places has
+// the places of the root route, and the parameter hosts has the hosts that the child serves.
+//   - The result held has each place of the root that contains a host of the child, once for each such host.
+//   - The result narrower has new places. A host of the child may be narrower than the place of the root: for
+//     example, a.b.example.com in the place *.example.com. Then narrower has a Place for this host, and one for each
+//     wildcard between: *.b.example.com.
 //
 // A host that another listener of the port serves is left out (listener isolation). If hosts contains every host,
 // Within returns places and nil.

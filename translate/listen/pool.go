@@ -14,12 +14,12 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// AddressRequest is what AssignAddresses must know about one Gateway: the addresses that it names, and how many
-// it requests from the pool.
+// AddressRequest is what AssignAddresses must know about one Gateway: the addresses that it names, and how many it
+// requests from the pool.
 type AddressRequest struct {
 	Origin *ir.Origin
-	// Static are the IP addresses in the Gateway's spec. AssignAddresses assigns none of these to another Gateway,
-	// unless this Gateway is outside cluster paths.
+	// Static are the IP addresses in the Gateway's spec. AssignAddresses assigns none of them to another Gateway. If
+	// this Gateway is outside (see AssignAddresses), that holds only for other outside Gateways of the same namespace.
 	Static []netip.Addr
 	// Open is how many addresses the Gateway requests. It is one if the spec has no addresses. Otherwise it is one
 	// for each entry without a value (Gateway API, GatewaySpecAddress.value).
@@ -66,15 +66,15 @@ func CheckPool(pool netip.Prefix) error {
 }
 
 // AssignAddresses returns the addresses of the pool that each Gateway gets, by the Gateway's key. If the pool is
-// exhausted, a Gateway gets fewer addresses than it requests. The requests must be in conflict resolution order.
-// An address depends on the Gateway's name, so that Gateways keep their addresses when others are added or
-// removed. If two names lead to the same address, the first Gateway gets this address, and the other Gateway gets
-// the next free address.
+// exhausted, a Gateway gets fewer addresses than it requests. The requests must be in conflict resolution order. An
+// address depends on the Gateway's name, so that Gateways keep their addresses when others are added or removed. If
+// two names lead to the same address, the first Gateway gets this address, and the other Gateway gets the next free
+// address.
 //
 // If path policies are in force, a Gateway is outside (Origin.Outside) if its file is not one that --cluster-paths
-// names. The address of an outside Gateway stays free for Gateways of other namespaces, so that no team can use up
-// the pool. Outside Gateways of two namespaces may get the same address. This is no conflict, because path policies
-// give each port to only one namespace.
+// names. An address of an outside Gateway is taken only for the other outside Gateways of the same namespace. All
+// other Gateways may get the same address, so that no team can use up the pool. Two Gateways with the same address
+// are no conflict, because path policies give each port to only one namespace.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
 	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}, outside: map[outsideAddress]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
@@ -111,24 +111,26 @@ func usable(pool netip.Prefix) uint64 {
 	return 1<<min(bits, 62) - 1
 }
 
-// assignment is the state of AssignAddresses. first is the index of the first assignable address of the pool,
-// and size is the number of these addresses.
+// assignment is the state of AssignAddresses. The field first is the index of the first assignable address of the
+// pool, and size is the number of these addresses.
 type assignment struct {
 	pool        netip.Prefix
 	first, size uint64
-	taken       map[netip.Addr]bool
-	outside     map[outsideAddress]bool // taken for Gateways outside cluster paths of the same namespace
+	taken       map[netip.Addr]bool // for all Gateways
+	// outside has addresses that are taken only for the outside Gateways (see AssignAddresses) of one namespace.
+	outside map[outsideAddress]bool
 }
 
-// outsideAddress is the address of a Gateway outside cluster paths.
+// outsideAddress is an address that an outside Gateway (see AssignAddresses) uses, with the namespace of this
+// Gateway.
 type outsideAddress struct {
 	namespace string
 	ip        netip.Addr
 }
 
 // reserve makes an address unavailable to later requests. The parameter w is the request of the Gateway that uses
-// the address. If that Gateway is outside cluster paths (Origin.Outside), the address stays available to Gateways
-// of other namespaces, and to Gateways in cluster paths.
+// the address. If that Gateway is outside (see AssignAddresses), the address becomes unavailable only to outside
+// Gateways of the same namespace.
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 	if w.Origin.Outside {
 		l.outside[outsideAddress{w.Origin.Key.Namespace, ip}] = true

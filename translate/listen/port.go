@@ -42,10 +42,11 @@ func (s Socket) String() string {
 // socket returns the port that the listener binds.
 func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
-// Claims returns a Claim for each port that the Gateway wants to bind. The first served listener on the port
-// decides how the Claim is ordered. For a listener of a ListenerSet, the Claim has the later of two origins: that
-// of the Gateway, and that of the ListenerSet. So a ListenerSet that is younger than another Gateway takes no port
-// from that Gateway.
+// Claims returns a Claim for each port that the Gateway wants to bind. If several Gateways claim a port,
+// CompareClaims orders the Claims by Origin (mainly by age). A Claim gets its Origin from the first served listener
+// on the port. For a listener of the Gateway itself, this is the Origin of the Gateway. For a listener of a
+// ListenerSet, this is the Origin of the Gateway or of the ListenerSet, whichever comes later. So a ListenerSet that
+// is younger than another Gateway takes no port from that Gateway.
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {

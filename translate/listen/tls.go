@@ -189,10 +189,12 @@ func (n *TLSNames) Same(other *TLSNames) bool {
 }
 
 // Misdirected returns the hosts for which a filter chain answers 421, because other listeners serve them. The
-// parameter chain is the hostname of the filter chain, or "*". If n has at most ir.MaxMisdirected names, the result
-// has all of them except chain. If n has more names, each filter chain would get too many virtual hosts. The result
-// then has only the names that chain covers as a wildcard, and "*" if chain itself is not "*". Misdirected returns
-// nil if n is nil.
+// parameter chain is the hostname of the filter chain, or "*". The result depends on the number of names in n:
+//   - If n is nil, the result is nil.
+//   - If n has at most ir.MaxMisdirected names, the result has all names except chain.
+//   - If n has more names, all of them would be too many virtual hosts for each filter chain. So the result has only
+//     the names that the wildcard chain covers. If chain is not "*", the result also has "*", which stands for all
+//     other hosts.
 func (n *TLSNames) Misdirected(chain string) (hosts []string) {
 	if n == nil {
 		return nil

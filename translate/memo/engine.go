@@ -79,15 +79,15 @@ func (e *Engine) check() {
 	}
 }
 
-// settleFirst computes the queued values of one family: of the families with queued values, the one that was
-// declared first. It returns false if no family has queued values. A family waits until all families that were
-// declared before it have no queued values, so that no value is computed from half of a change.
+// settleFirst finds the first family, in the order of declaration, that has queued values, and computes these values.
+// It returns false if no family has queued values. Later families wait, so that no value is computed from half of a
+// change.
 func (e *Engine) settleFirst() bool {
 	return slices.ContainsFunc(e.families, family.flush)
 }
 
-// collectIdle removes those cells in e.idle that nothing needs now, and empties e.idle. It reports whether there
-// were idle cells, removed or not.
+// collectIdle takes all cells off the list e.idle. It removes from the engine those that nothing needs now. The
+// others stay in the engine. It reports whether e.idle had any cells, removed from the engine or not.
 func (e *Engine) collectIdle() bool {
 	collected := len(e.idle) > 0
 	for len(e.idle) > 0 {
@@ -118,18 +118,18 @@ func (n *node) head() *node { return n }
 // enqueue implements cell. It does nothing; only the cell of a rule (ruleCell) has another enqueue.
 func (n *node) enqueue() {}
 
-// read makes a rule (by) a reader of n: the rule runs again when the value of n changes. If the rule already is
-// a reader, nothing changes.
-func (n *node) read(by *instance) {
+// read records that a rule (the parameter reader) reads n: the rule runs again when the value of n changes. If this
+// is recorded already, nothing changes.
+func (n *node) read(reader *instance) {
 	switch {
 	case n.more != nil:
-		n.more.add(by)
-	case n.one == nil || n.one == by:
-		n.one = by
+		n.more.add(reader)
+	case n.one == nil || n.one == reader:
+		n.one = reader
 	default:
 		n.more = &set[*instance]{}
 		n.more.add(n.one)
-		n.more.add(by)
+		n.more.add(reader)
 		n.one = nil
 	}
 }
@@ -165,8 +165,8 @@ func (n *node) changed() {
 type instance struct {
 	node
 	reads []*node
-	// pins counts the values of other families that require this value because of a call of Each or EachOf. While
-	// pins is not 0, the value is kept even if no rule reads it.
+	// pins counts the values of sources that require this key's value (see EachOf). While pins is not 0, the value is
+	// computed and kept, even if no rule reads it.
 	pins                   int32
 	dirty, running, queued bool
 	// ready is true if the value was computed at least once.
@@ -204,9 +204,9 @@ const manyReads = 32
 // time.
 func (c *Ctx) Pause() { c.engine.check() }
 
-// record records that the rule read n, so that the rule runs again when n changes. If the caller may have to create
-// the cell of n, it must call Pause before it creates the cell: if Pause interrupted the Flush between the creation
-// and record, the cell would remain without a reader.
+// record records that the rule read n, so that the rule runs again when n changes. If the cell of n may not exist
+// yet, the caller must do three steps in this order: call Pause, create the cell, call record. Pause can interrupt
+// the Flush. An interruption after the creation and before record would leave a cell without a reader.
 func (c *Ctx) record(n *node) {
 	if c.has(n) {
 		return
@@ -272,12 +272,12 @@ func (e *Engine) abandon(c *Ctx) {
 	i.invalidate()
 }
 
-// release removes a rule (reader) from the readers of the cells that the rule's last run read. It skips a cell if
-// the parameter still, a function, returns true for that cell. A cell without readers becomes idle (see
-// Engine.idle).
-func (e *Engine) release(reader *instance, still func(*node) bool) {
+// release removes a rule (the parameter reader) from the readers of the cells that the rule's last run read. It skips
+// the cells that the rule still reads: those for which the function keep returns true. A cell without readers becomes
+// idle (see Engine.idle).
+func (e *Engine) release(reader *instance, keep func(*node) bool) {
 	for _, n := range reader.reads {
-		if still(n) {
+		if keep(n) {
 			continue
 		}
 		if n.forget(reader); n.unread() {

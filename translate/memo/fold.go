@@ -51,9 +51,10 @@ func (c *foldCell[K, ID, M, V]) collect() {
 	}
 }
 
-// NewFold declares a fold. The function step gets the present value of a key (the zero V at first) and the
-// members that changed, and returns the new value. It must not modify the present value, and its result must
-// depend only on the set of members. The function equal reports whether two values are equal.
+// NewFold declares a fold. The function step gets the present value of a key (the zero V at first) and the members
+// that changed, and returns the new value. It must not modify the present value. After any sequence of changes, the
+// value must depend only on the members that the key then has, and not on the order of the changes. The function
+// equal reports whether two values are equal.
 func NewFold[K, ID comparable, M, V any](e *Engine, name string, step func(V, []Member[ID, M]) V, equal func(a, b V) bool) *Fold[K, ID, M, V] {
 	f := &Fold[K, ID, M, V]{engine: e, step: step, equal: equal}
 	f.name = name

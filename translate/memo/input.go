@@ -121,8 +121,8 @@ type bucket[X, K comparable] struct {
 	keys  set[K]
 }
 
-// at returns the row that holds the property of the bucket. It returns nil after the bucket was removed. It
-// implements cellOf: the property is the key of this cell.
+// at implements cellOf. A bucket is a cell, and the key of the cell is the property of the bucket. at returns the row
+// for this key. It returns nil after the bucket was removed.
 func (b *bucket[X, K]) at() *row[X] { return b.row }
 
 // of returns the Index that the bucket belongs to. It implements cell.

@@ -6,20 +6,23 @@ type Pair[L, R comparable] struct {
 	Right R
 }
 
-// Join has a value for each pair of a left key and a right key that share at least one property: the left key
-// selects by the property, and the right key has the property. The cost of an edit depends only on the pairs
-// that the edit adds or removes.
+// Join has a value for each pair of a left key and a right key that share at least one property. For example, the
+// left key is a policy that selects by a label, and the right key is an object with this label. The cost of an edit
+// depends only on the pairs that the edit adds or removes.
 type Join[L, R, X comparable] struct {
+	// left and right have the keys with each property. right leaves out the properties that only one right key can
+	// have: this key is known from the property (the function ownerOf of NewJoin).
 	left  map[X]*set[L]
-	right map[X]*set[R] // without properties that only one key can have
+	right map[X]*set[R]
 	// shared counts the properties that a pair shares.
 	shared map[Pair[L, R]]int
 	subscribers[Pair[L, R], struct{}]
 }
 
-// NewJoin declares a join. The functions leftAt and rightAt return the properties of a value, without
-// duplicates. Some properties can belong to only one right key: its name, for example. For such a property, the
-// function ownerOf returns this right key and true. The join then stores no list of right keys for the property.
+// NewJoin declares a join: a left key and a right key form a pair if they share a property. The functions leftAt and
+// rightAt return the properties of a key with its value, without duplicates. Some properties can belong to only one
+// right key: for example, the name of this key. For such a property, the function ownerOf returns this right key and
+// true. The join then stores no list of right keys for the property.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
 	right *Input[R, RV], rightAt func(R, RV) []X, ownerOf func(X) (R, bool),
 ) *Join[L, R, X] {
@@ -48,9 +51,9 @@ func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, L
 	return j
 }
 
-// eachMove calls fn for each property that a change adds to a key (step 1) and for each that a change removes
-// from a key (step -1). Added properties come first, so that the count of a pair that stays never falls to 0 in
-// between.
+// eachMove calls fn for each property that a change adds to a key (step 1) and for each that a change removes from a
+// key (step -1). It calls fn for the added properties first. The callers count the properties that each pair shares.
+// So a pair that only exchanges one shared property for another is not removed and added again.
 func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K, V) []X, fn func(at X, step int)) {
 	before := map[X]bool{}
 	if change.Had {
@@ -71,8 +74,8 @@ func eachMove[K, X comparable, V any](key K, change Change[V], properties func(K
 	}
 }
 
-// place updates one side of a join, which has the keys of each property. If step is 1, place adds key to the keys
-// of one property (the parameter at). If step is -1, place removes key from the keys of this property.
+// place updates the parameter side, which has the set of keys with each property: the field left or right of a Join.
+// If step is 1, place adds key to the set of the property at. If step is -1, place removes key from this set.
 func place[X, K comparable](side map[X]*set[K], at X, key K, step int) {
 	if step > 0 {
 		if side[at] == nil {

@@ -60,8 +60,8 @@ func Each[K comparable, X, V any](r *Rule[K, V], source Keyed[K, X]) {
 	EachOf(r, source, func(key K, _ X) []K { return []K{key} })
 }
 
-// EachOf makes the rule r compute and keep a value for certain keys. The function keys returns, for each value of the
-// source, the keys of the rule that this value requires.
+// EachOf makes the rule r compute and keep the values that a source requires. For each value x of the source, with
+// its key s, the call keys(s, x) returns the keys of r whose values are required.
 func EachOf[S, K comparable, X, V any](r *Rule[K, V], source Keyed[S, X], keys func(S, X) []K) {
 	source.subscribe(nil, func(at S, change Change[X]) {
 		if change.Has {

@@ -102,8 +102,8 @@ func (k *keys[K]) each(fn func(*row[K])) {
 	}
 }
 
-// table finds the cells of one family by their keys. The cells themselves are in the rows of keys. kept is the
-// number of cells.
+// table finds the cells of one family (an Input, Rule or Fold) by their keys. The field keys has rows, which several
+// families share. The cells are stored in these rows. The field kept is the number of cells of the family.
 type table[K comparable, C cellOf[K]] struct {
 	keys *keys[K]
 	of   any // the family
@@ -139,7 +139,8 @@ func (t *table[K, C]) each(fn func(C)) {
 	})
 }
 
-// put adds the cell c to the row of its key. The key must not have a cell of the family yet.
+// put adds the cell c to the row of its key. A row has at most one cell of each family, so the row must not have a
+// cell of the table's family yet.
 func (t *table[K, C]) put(c C) {
 	n, r := c.head(), c.at()
 	n.cell, n.next = c, r.first

@@ -106,10 +106,13 @@ func references(e *entry) explain.Source {
 	return explain.Source{Object: rule.Object, Field: fmt.Sprintf("spec.rules[%d].backendRefs", rule.Rule)}
 }
 
-// goneBackends finds the backends that the old rule (p.before) uses and that were removed since: Services and
-// Backends. It returns the place of each. If the newest version of such an object is invalid, its place is in the
-// new configuration. Otherwise its place is in the old one. goneBackends returns nil if no backend of the old rule
-// was removed.
+// goneBackends finds the backends (Services and Backends) that the old rule uses (p.before), and that the new
+// configuration does not have. It leaves out a backend that the new rule (p.after) still uses. It returns one place
+// for each backend:
+//   - If the backend is missing because its definition has an error, the place is in the new configuration.
+//   - Otherwise the backend was deleted, and the place is in the old configuration.
+//
+// If there are no such backends, the result is nil.
 func (c *actionComparison) goneBackends(p pair) (out []Place) {
 	a, b := p.before.rule.Action.Forward, p.after.rule.Action.Forward
 	if a == nil {

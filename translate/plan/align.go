@@ -21,8 +21,8 @@ type entry struct {
 	// twin is the entry of the other table with the same match. It is nil if there is none, or if a change of
 	// order separates the two entries (see align).
 	twin *entry
-	// changed is true if the entry has no twin, or if the twin has another effect. It is true for all entries if the
-	// function align was called with its parameter always set to true.
+	// changed is true if the entry has no twin, or if the twin has another effect. If the parameter force of the
+	// function align was true, changed is true for all entries.
 	changed bool
 }
 
@@ -82,13 +82,13 @@ func matchKey(m *ir.Match) string {
 }
 
 // align pairs the entries of two tables, and sets the fields twin and changed of all entries. Entries with equal
-// matches become twins if they have the same order in both tables. If the order of some entries differs, align
-// leaves as few of them as possible without a twin. If always is true, every entry counts as changed. The result
-// is true if any entry is changed.
+// matches become twins if they have the same order in both tables. If the order of some entries differs, align leaves
+// as few of them as possible without a twin. If force is true, every entry counts as changed. The result is true if
+// any entry is changed.
 //
 // Because twins have the same order in both tables, align guarantees the following. For any request, take from each
 // table the first entry that matches the request. If both of these entries have a twin, they are twins of each other.
-func align(before, after *table, always bool) (changed bool) {
+func align(before, after *table, force bool) (changed bool) {
 	places := make(map[string]*entry, len(after.entries))
 	for _, e := range after.entries {
 		places[e.match] = e
@@ -105,7 +105,7 @@ func align(before, after *table, always bool) (changed bool) {
 	}
 	for _, entries := range [][]*entry{before.entries, after.entries} {
 		for _, e := range entries {
-			e.changed = always || e.twin == nil || e.twin.effect != e.effect
+			e.changed = force || e.twin == nil || e.twin.effect != e.effect
 			changed = changed || e.changed
 		}
 	}

@@ -12,12 +12,13 @@ func documentationAddresses() []netip.Prefix {
 	return prefixes([]string{"203.0.113.7/32", "198.51.100.7/32", "192.0.2.7/32", "2001:db8::7/128"})
 }
 
-// admission is what the policies acl and rbac of a rule decide about client addresses. The maps have address
-// ranges. The map acl says whether acl allows or denies the range. The maps allowed and blocked have the ranges
-// that rbac allows and blocks, with the value true.
+// admission is what the policies acl and rbac of a rule decide about client addresses.
 type admission struct {
-	acl              map[netip.Prefix]bool
-	allow            bool // for an address that is in no range of acl
+	// acl has the address ranges of the policy acl. The value is true if the policy allows the range, and false if
+	// the policy denies it.
+	acl   map[netip.Prefix]bool
+	allow bool // whether the policy acl allows an address that is in none of its ranges
+	// allowed and blocked are the sets of address ranges that the policy rbac allows and blocks.
 	allowed, blocked map[netip.Prefix]bool
 	lengths          []int // the prefix lengths of all ranges, the longest first
 }
@@ -73,7 +74,8 @@ func comparePrefixes(a, b netip.Prefix) int {
 // allowed range of rbac, and whether it is in a blocked range.
 type decision struct{ acl, allowed, blocked bool }
 
-// of returns the decision about an address. For the ACL, the longest range with the address decides.
+// of returns the decision about an address. For the ACL, the most specific range (the longest prefix) that contains
+// the address decides.
 func (a *admission) of(address netip.Addr) decision {
 	out, decided := decision{acl: a.allow}, false
 	for _, bits := range a.lengths {

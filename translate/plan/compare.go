@@ -201,9 +201,9 @@ type portPair struct {
 	changed []string
 }
 
-// portPlaces returns the places that explain a change of the port or its hostnames: those of the listeners that
-// only one side has. If there are none, it returns the places of the port's listeners. It returns at most
-// maxPlaces/10 places, and at most maxListed if both sides have the same listeners.
+// portPlaces returns the places that explain a change of the port or its hostnames. These are the places of the
+// listeners that only one side has, at most maxPlaces/10. If both sides have the same listeners, they are the places
+// of these listeners, at most maxListed.
 func (p *portPair) portPlaces() []Place {
 	if p.places != nil {
 		return p.places
@@ -238,10 +238,11 @@ func (p *portPair) portPlaces() []Place {
 	return p.places
 }
 
-// chain returns the name of the filter chain that a TLS server name selects on one side (0 is before, 1 is
-// after). Without TLS the name is "". found is false if no filter chain fits (see explain.Chain).
-func (p *portPair) chain(side int, name string) (chain string, found bool) {
-	return explain.Chain(p.names[side].around(name), name)
+// chain returns the name of the filter chain that Envoy uses for a TLS server name on one side (0 is before, 1 is
+// after). On a port without TLS, the returned name is "". The result found is false if no filter chain fits (see
+// explain.Chain).
+func (p *portPair) chain(side int, serverName string) (chain string, found bool) {
+	return explain.Chain(p.names[side].around(serverName), serverName)
 }
 
 // table returns the virtual host that gets requests for a hostname in a filter chain of one side. It returns

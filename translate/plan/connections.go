@@ -84,8 +84,9 @@ func (p *portPair) connections(scheme, name, host string) {
 	p.comparison.handling.add(plain)
 }
 
-// connection returns the answer for a connection on one side, and the ir.Stream of the connection. The Stream
-// is nil if no TCP, TLS or UDP listener accepts the connection.
+// connection returns the answer that one of the two configurations gives to a connection, and the ir.Stream of the
+// connection. The parameter side is 0 for the old configuration, and 1 for the new configuration. The Stream is nil
+// if no TCP, TLS or UDP listener accepts the connection.
 func (p *portPair) connection(side int, q explain.Query) (Answer, *ir.Stream) {
 	if p.ports[side] == nil {
 		return Answer{Outcome: explain.NoListener}, nil

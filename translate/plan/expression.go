@@ -11,8 +11,9 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// maxByExpression bounds the requests for which one CEL expression may be true, and those for which it may be false.
-// It also bounds how many expressions of a rule are looked at (see variantMaker.byAccess).
+// maxByExpression limits how many requests plan makes up for one CEL expression: at most this many for which the
+// expression may be true, and at most this many for which it may be false. It also limits how many expressions of a
+// rule plan looks at (see variantMaker.byAccess).
 const maxByExpression = 24
 
 // expressions are parsed CEL expressions by their text. An invalid expression is nil.
@@ -77,10 +78,10 @@ func solve(e ast.Expr, want bool, requests []request) []request {
 // bounded returns the first maxByExpression requests.
 func bounded(requests []request) []request { return requests[:min(len(requests), maxByExpression)] }
 
-// compared returns variants of the requests for a comparison of an attribute with a text (see the function set). If
-// the parameter equal is true, they are variants in which the attribute may equal the text, and otherwise variants
-// in which it may differ. The operands a and b may be in either order. If no operand is an attribute, or none is a
-// text, compared returns the requests unchanged.
+// compared handles a comparison of an attribute with a text, such as request.method == "GET". It returns copies of
+// the requests. The attribute is the text in the copies if equal is true, and is not the text otherwise (see the
+// function set for exceptions). The operands a and b may be in either order. If no operand is an attribute, or none
+// is a text, compared returns the requests unchanged.
 func compared(a, b ast.Expr, equal bool, requests []request) []request {
 	if _, is := literal(a); is {
 		a, b = b, a
@@ -114,10 +115,10 @@ func member(a, b ast.Expr, want bool, requests []request) []request {
 	return bounded(out)
 }
 
-// called returns variants of the requests in which a function call of an expression may return the value of the
-// parameter want. An example is request.path.startsWith("/api"): its function is startsWith, its target is the
-// attribute request.path, and its argument is the literal "/api". If the function is not known, the target is not an
-// attribute, or the argument is not a string literal, called returns the requests unchanged.
+// called handles a function call such as request.path.startsWith("/api"): its function is startsWith, its target is
+// the attribute request.path, and its argument is the literal "/api". called returns copies of the requests, which it
+// changes so that the call may return the value of the parameter want. If the function is not known, the target is
+// not an attribute, or the argument is not a string literal, called returns the requests unchanged.
 func called(function string, target, arg ast.Expr, want bool, requests []request) []request {
 	at, is := attributeOf(target)
 	text, isText := literal(arg)
@@ -198,9 +199,9 @@ func literal(e ast.Expr) (text string, ok bool) {
 	return text, ok
 }
 
-// set returns copies of the requests. If want is true, the attribute has the value in the copies. If want is false,
-// the copies have another method than value, or do not have the header. A path is only changed if want is true and
-// the value begins with "/".
+// set returns copies of the requests with another value of an attribute, which is the method, a header or the path.
+// If want is true, set gives the attribute the value. If want is false, set replaces the method if it equals value,
+// or removes the header. A path is only changed if want is true and the value begins with "/".
 func set(requests []request, at attribute, value string, want bool) (out []request) {
 	for _, r := range requests {
 		r.headers = r.headers.Clone()

@@ -14,16 +14,16 @@ import (
 // that side has no virtual host for them.
 type hostPair struct {
 	port *portPair
-	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name
-	// in the TLS handshake of the connection. Usually it is the same as host. It is another name if h is about
-	// requests for host over a connection that was opened for that other name.
+	// named is the hostname or wildcard of the class, and host is a member of the class. sni is the server name in
+	// the TLS handshake of the connection. Usually sni is the same as host. It is another name if h is about a reused
+	// connection: the client opened the connection for sni, and then sends requests for host.
 	named, host, sni string
 	views            [2]*ir.HostView
 	tables           [2]*table
 	indexes          [2]*index
 }
 
-// fillTables builds the tables from the views.
+// fillTables sets h.tables: the rules for h.host in the old and in the new configuration, from h.views.
 func (h *hostPair) fillTables() {
 	for side := range h.views {
 		h.tables[side] = newTable(h.views[side], h.host, h.port.comparison.effects[side])
@@ -71,11 +71,13 @@ func (h *hostPair) compare() {
 	}
 }
 
-// region returns the Region of h's hosts for the rules of a pair. match describes the requests in words.
+// region returns the Region of the requests to h's hosts for which Envoy chooses the two rules of the pair p. The
+// parameter match describes these requests in words.
 func (h *hostPair) region(p pair, match string) Region { return h.port.key.region(h.named, p, match) }
 
-// addUnasked reports rules that answer an error on both sides because of a missing discovery document. A rule
-// is reported only if the object of its policy, or any GatewayExtension, changed.
+// addUnasked reports rules that answer an error in the old and in the new configuration, because a discovery
+// document is missing. It reports a rule only if the object with the policy of the rule changed, or any
+// GatewayExtension.
 func (h *hostPair) addUnasked() {
 	c := h.port.comparison
 	for _, e := range h.tables[0].entries {
@@ -171,9 +173,11 @@ func (h *hostPair) takeovers() *takeovers {
 	return &takeovers{key: h.port.key, views: h.views, indexes: h.indexes, rules: c.whereabouts, objects: c.objects}
 }
 
-// shown returns how well the example of a change shows the effect of a policy. The result is 2 if a policy answers
-// the example only in the old configuration. It is 1 if a policy answers the example only in the new configuration.
-// Otherwise it is 0.
+// shown ranks the example request of a change by how clearly it shows the effect of a policy. A higher rank is
+// clearer:
+//   - 2: a policy answers the request only in the old configuration.
+//   - 1: a policy answers the request only in the new configuration.
+//   - 0: otherwise.
 func shown(c Change) int {
 	switch {
 	case c.Before.policed && !c.After.policed:
@@ -184,8 +188,9 @@ func shown(c Change) int {
 	return 0
 }
 
-// mostShown returns an upper limit for the result of the function shown, for all examples for which Envoy chooses the
-// two rules of the pair p. The limit is 0 if the pair lacks a rule, or if both rules have the same policies.
+// mostShown returns the highest rank that the function shown can return for an example for which Envoy chooses the
+// two rules of the pair p. It is an upper limit: there may be no such example. The limit is 0 if the pair lacks a
+// rule, or if both rules have the same policies.
 func mostShown(effects effectPair, p pair) (most int) {
 	if p.before == nil || p.after == nil {
 		return 0

@@ -161,13 +161,13 @@ func (l *language) sign(r rune) string {
 	return b.String()
 }
 
-// reading is a text with the states of all automata after reading it.
+// reading is a text, and the states that the automata have reached by reading it.
 type reading struct {
 	text   string
 	states [][]uint32
 }
 
-// begin returns the reading of the empty text.
+// begin returns the state of all automata before they read a character (see the type reading).
 func (l *language) begin() reading {
 	states := make([][]uint32, len(l.all))
 	for i, a := range l.all {
@@ -187,8 +187,8 @@ func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	return next, alive
 }
 
-// accepted returns a key for the set of expressions that match the text of the given reading (the parameter at). It
-// returns "" if no expression matches this text.
+// accepted returns a key for the set of expressions that match the text of a reading (the parameter at). Equal sets
+// have equal keys. If no expression matches the text, accepted returns "".
 func (l *language) accepted(at reading) string {
 	var b strings.Builder
 	some := false
@@ -255,9 +255,10 @@ func (l *language) texts(s search) (found []string, whole bool) {
 	return found, true
 }
 
-// byExpression returns paths that regular expressions match. Below each prefix, it returns one path for each
-// set of expressions that can match the same path. It leaves out paths that are exact values of a rule. It sets
-// c.unsure if some paths may be missing. The parameter most is the budget of the search.
+// byExpression returns example paths that regular expressions of the rules match. It looks at the paths below each
+// prefix in c.prefixes. For each combination of expressions, it returns one path there that exactly these expressions
+// match, if such a path exists. It leaves out paths that are exact values of a rule. It sets c.unsure if some paths
+// may be missing. The parameter most is the budget of the search.
 func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	if len(c.expressions) == 0 {
 		return nil
@@ -281,9 +282,9 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 	return paths
 }
 
-// leaves reports whether the search for paths below the parameter prefix must not continue with the text. This is so
-// if the text without its last segment is itself a prefix in c.prefixes, longer than the parameter prefix. The search
-// for paths below the longer prefix then finds all paths that begin with the text.
+// leaves reports whether the search for paths below the parameter prefix must stop at a text, the beginning of a
+// path. This is so if the text without its last segment is in c.prefixes, and is longer than the parameter prefix.
+// The search below this longer prefix then finds all paths that begin with the text.
 func (c *pathClasses) leaves(text, prefix string) bool {
 	end := strings.LastIndexByte(text, '/')
 	if end <= len(prefix) {
@@ -293,8 +294,9 @@ func (c *pathClasses) leaves(text, prefix string) bool {
 	return is
 }
 
-// near returns a key that is part of the state of the search (see search.differs). While the text can still
-// become an exact value or a prefix, the key is the text itself. Otherwise it is the result of the function ending.
+// near returns what the search must know of a text, the beginning of a path, to tell it from others (see
+// search.differs). If a value in c.exact or c.prefixes begins with the text, this is the text itself. Otherwise it is
+// only the result of the function ending.
 func (c *pathClasses) near(text string) string {
 	for _, list := range [][]string{c.exact, c.prefixes} {
 		if i, _ := slices.BinarySearch(list, text); i < len(list) && strings.HasPrefix(list[i], text) {
@@ -304,8 +306,9 @@ func (c *pathClasses) near(text string) string {
 	return ending(text)
 }
 
-// ending returns a key for the end of a text: for an unfinished escape, or for a last segment that is empty, "." or
-// "..". For any other end it returns "". Envoy normalizes the ends of texts with equal keys in the same way.
+// ending returns a key that says how Envoy normalizes the end of a text. If two texts have the same key, Envoy treats
+// their ends alike. The key is "" for most texts. It is not "" for a text that ends with an unfinished escape, or
+// with a last segment that is empty, "." or "..".
 func ending(text string) string {
 	segment := text[strings.LastIndexByte(text, '/')+1:]
 	switch {
@@ -319,8 +322,9 @@ func ending(text string) string {
 	return ""
 }
 
-// isNormal reports whether a text is the beginning of a path with "/" at its start, without "//", and without a "."
-// or ".." segment that ends in "/". Envoy's normalization does not change the segments of such a text.
+// isNormal reports whether a text, the beginning of a path, starts with "/" and contains no "//", "/./" or "/../". A
+// "." or ".." at the very end is allowed, because the segment may continue. Envoy's normalization does not change the
+// other segments of such a text.
 func isNormal(text string) bool {
 	return strings.HasPrefix(text, "/") && !strings.Contains(text, "//") && !strings.Contains(text, "/./") && !strings.Contains(text, "/../")
 }
@@ -350,10 +354,10 @@ func endsNormal(text string) bool {
 }
 
 // samples returns example values that the regular expression pattern matches. The parameter others has further
-// expressions: for each set of them that can match the same value as pattern, samples returns one value. A value that
-// fewer of these expressions match comes first. whole is false if a value may be missing, or if pattern also matches
-// the empty text, which samples never returns. The parameter most is the budget of the search. If most is nil, only
-// maxSteps limits the search.
+// expressions. Each value matches a different subset of them: there is one value for each subset (also the empty one)
+// for which such a value exists. Values that match fewer of the others come first. whole is false if a value may be
+// missing, or if pattern also matches the empty text, which samples never returns. The parameter most is the budget
+// of the search. If most is nil, only maxSteps limits the search.
 func (p patterns) samples(pattern string, others []string, characters string, most *budget) (values []string, whole bool) {
 	left := maxSteps / 10
 	l, readable := newLanguage(append([]string{pattern}, others...), characters, &left)

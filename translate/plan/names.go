@@ -18,12 +18,12 @@ func ways(host string) []string {
 	return append(out, "*", "")
 }
 
-// names finds the filter chains and ir.Streams of a port by hostname. The values of both maps are indexes in
-// port.Chains and port.Streams.
+// names finds the filter chains and ir.Streams of a port. The keys of both maps are hostnames and wildcards, or ""
+// without TLS.
 type names struct {
 	port    *ir.Port
-	chains  map[string][]int
-	streams map[string][]int // by Stream.Chain and by each of Stream.Domains
+	chains  map[string][]int // indexes in port.Chains, by Chain.Name
+	streams map[string][]int // indexes in port.Streams, by Stream.Chain and by each of Stream.Domains
 }
 
 // newNames returns an index of the filter chains and ir.Streams of a port, by hostname. If port is nil, the index is
@@ -106,7 +106,8 @@ func among(set map[string]bool) func(string) bool {
 	return func(pattern string) bool { return set[pattern] }
 }
 
-// maxCross bounds how many hosts of a port are tried over connections that were opened for other hosts.
+// maxCross is the limit, for each port, of hosts that are compared over reused connections: a client can send
+// requests for one host over a connection that it opened for another host.
 const maxCross = 10_000
 
 // hosts compares the rules of all hosts of the port. Over a connection that was opened with one server name, a
@@ -189,9 +190,9 @@ func (p *portPair) serverNames() (out []serverName) {
 // Index 0 is the old configuration, and index 1 is the new one.
 //
 // A request may name another host than the server name of its connection. To compare all such hosts would take too
-// long. So if the server name is no wildcard, the parameter cross is how many such hosts may still be compared for
-// the port. domains subtracts the hosts that it adds. If cross is not enough, domains leaves hosts out, and the
-// result whole is false.
+// long. So the parameter cross is how many such hosts may still be compared for the port. domains subtracts the
+// number of hosts that it finds. If *cross becomes negative, domains leaves hosts out, and the result whole is
+// false. This limit holds only for a server name that is a hostname: not for a wildcard, and not without TLS.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")

@@ -84,9 +84,9 @@ func (o *objectChanges) mistakeOf(object manifest.Key) string {
 	return ""
 }
 
-// lostParent returns, in words, why a root route no longer delegates requests to a child route that did not
-// change. The text is about the root: it has an error, is gone, or changed. If none of these is true, the text is
-// "its parents changed".
+// lostParent returns, in words, why a root route no longer delegates requests to a child route that did not change.
+// The reason is that the root has an error, is gone, or changed. If none of these is true, the text is "its parents
+// changed", which means the parents of the child.
 func (o *objectChanges) lostParent(root manifest.Key) string {
 	switch {
 	case o.mistakeOf(root) != "":

@@ -8,9 +8,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// maxOwn is the number of changed entries after which byExpressions stops searching. All changed entries count, but
-// byExpressions searches only for those with a regular expression. A later entry with a regular expression gets the
-// reason tooMany instead.
+// maxOwn is the number of changed entries after which byExpressions tries no further entry. byExpressions tries only
+// entries with a regular expression, but all changed entries count. An entry with a regular expression that comes
+// later is not tried, and gets the reason tooMany.
 const maxOwn = 512
 
 // byExpressions searches pairs of rules (see pair) for each changed entry whose path is a regular expression. It

@@ -14,13 +14,14 @@ import (
 // is nil if Envoy finds no rule for the request in that configuration.
 type pair struct{ before, after *entry }
 
-// found is a pair, with an example request for which Envoy chooses the two rules of the pair.
+// found is a pair with an example request that meets the pair: for this request, Envoy chooses pair.before in the old
+// configuration, and pair.after in the new configuration.
 type found struct {
 	pair
 	request request
 }
 
-// request is a request for an example. It has only what the matches of rules compare, without the host.
+// request is an example of a request. It has only the parts that the matches of rules compare, and no host.
 type request struct {
 	method, path string
 	headers      http.Header
@@ -38,8 +39,9 @@ type unfound struct {
 // maxPairs bounds the pairs that one finder tries.
 const maxPairs = 2_000_000
 
-// finder searches pairs of rules with different effects (see the type effect), one rule from each of two tables. For
-// each pair, it searches a request that meets the pair.
+// finder looks for pairs of rules with different effects (see the type effect). Each pair has one rule of the old
+// table and one rule of the new table. For each pair, finder looks for an example request that meets the pair (see
+// the type pair).
 type finder struct {
 	classes  *pathClasses
 	always   bool // all effects count as different
@@ -52,12 +54,12 @@ type finder struct {
 	sampler  *sampler
 }
 
-// pairsOf returns the pairs of rules, one from each table, that have different effects, each with a request
-// that meets the pair. The result open has the pairs for which a request may exist but was not found. whole is
-// false if the search ended early, so that pairs may be missing. If the parameter always is true, all effects
-// count as different. The caller must call align for the two tables first.
-func (c *comparison) pairsOf(before, after *table, always bool) (all []found, open []unfound, whole bool) {
-	f := &finder{classes: newPathClasses(before, after, c.patterns), always: always, budget: c.budget, sampler: c.sampler, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
+// pairsOf returns the pairs of rules that have different effects, one rule from each table. Each pair has an example
+// request that meets it (see the type pair). The result open has the pairs for which a request may exist but was not
+// found. The result whole is false if the search ended early, so that pairs may be missing. If the parameter
+// allDiffer is true, all effects count as different. The caller must call align for the two tables first.
+func (c *comparison) pairsOf(before, after *table, allDiffer bool) (all []found, open []unfound, whole bool) {
+	f := &finder{classes: newPathClasses(before, after, c.patterns), always: allDiffer, budget: c.budget, sampler: c.sampler, found: map[pair]request{}, open: map[pair]string{}, unsure: map[*entry]string{}}
 	var changed []*entry
 	for _, list := range [][]*entry{before.entries, after.entries} {
 		for _, e := range list {
@@ -95,10 +97,10 @@ func placeOf(p pair) int {
 	return p.before.place
 }
 
-// addUnfound looks at the changed entries for which no request was found: rules that only one table has, or
-// whose effect differs between the tables. It adds each to f.open, together with its twin (the rule with the
-// same match in the other table, or nil). It leaves out an entry if the search for its requests is complete
-// (see whyUnfound).
+// addUnfound adds to f.open each changed entry for which no request was found, together with its twin (the rule with
+// the same match in the other table, or nil). An entry is changed if only one table has the rule, or if the rule's
+// effect differs between the tables. If the search for requests of an entry was complete (see whyUnfound), the change
+// affects no request, and addUnfound leaves out the entry.
 func (f *finder) addUnfound(changed []*entry) {
 	known := map[*entry]bool{}
 	for p := range f.found {
@@ -117,8 +119,8 @@ func (f *finder) addUnfound(changed []*entry) {
 	}
 }
 
-// at tries the pairs of rules that Envoy may choose for requests with this path. For each pair, it searches a request
-// that meets the pair (see try).
+// at tries the pairs of one rule from each table that apply to requests with this path. For each pair, it looks for a
+// request with this path that meets the pair (see the type pair and try).
 func (f *finder) at(path string) {
 	l := lists{before: f.classes.before.at(path, f.classes.patterns), after: f.classes.after.at(path, f.classes.patterns), patterns: f.classes.patterns, sampler: f.sampler}
 	for _, a := range l.before {
@@ -151,10 +153,13 @@ type lists struct {
 	sampler       *sampler
 }
 
-// try looks for a request with the path that meets the pair, and records it in f.found. It does nothing if the
-// pair is already found or not possible, or if its effects are equal. If a limit ends the search, it records
-// nothing. If there may be a request but try finds none, or if no request can fulfil a match (see unsendable), it
-// records the reason in f.open.
+// try looks for a request with this path that meets the pair p (see the type pair), and stores it in f.found. There
+// are these other cases:
+//   - If a request was found for the pair before, if no request can meet the pair (see possible), or if both rules
+//     have the same effect, try does nothing.
+//   - If no request can match one of the rules (see unsendable), try stores the reason in f.open.
+//   - If try finds no request, but has not tried all of them, it stores the reason in f.open.
+//   - If a limit ends the search, try stores nothing.
 func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return
@@ -193,9 +198,11 @@ func (f *finder) differs(p pair) bool {
 	return p.before == nil || p.after == nil || f.always || p.before.effect != p.after.effect
 }
 
-// possible reports whether a request can meet the pair, judged by the order of the rules alone. A request that
-// matches a rule also matches the rule's twin, which is the rule with the same match in the other table. So no
-// request can meet the pair if the twin of one rule comes before the other rule: Envoy would choose the twin.
+// possible reports whether a request can meet the pair (see the type pair), judged by the order of the rules alone.
+// The twin of a rule is the rule with the same match in the other table. A request that matches a rule also matches
+// its twin. If the twin of p.before has a higher precedence than p.after in the new table, Envoy chooses the twin
+// there, so no request can meet the pair. The same holds for the twin of p.after and the rule p.before in the old
+// table.
 func possible(p pair) bool {
 	a, b := p.before, p.after
 	switch {

@@ -113,7 +113,7 @@ func (p patterns) match(pattern, value string) bool {
 type pathClasses struct {
 	before, after *index
 	// exact are the exact paths of both tables. prefixes are their path prefixes, the prefixes in Match.Within, and
-	// "". Each prefix is a result of the function segments. Both lists are sorted.
+	// "". The prefixes have no slash at the end. Both lists are sorted.
 	exact, prefixes []string
 	expressions     []string
 	patterns        patterns
@@ -151,8 +151,8 @@ func newPathClasses(before, after *table, known patterns) *pathClasses {
 
 // around returns example paths of requests that the given entries may match. For an entry with an exact path, the
 // example is this path. For an entry with a prefix, the examples are one path of each path class below the prefix,
-// and paths for all regular expressions of the two tables. around ignores entries with a regular expression (see
-// finder.byExpressions). The parameter most is the budget for finding paths for regular expressions.
+// and paths for all regular expressions of the old and the new table. around ignores entries with a regular
+// expression (see finder.byExpressions). The parameter most is the budget for finding paths for regular expressions.
 func (c *pathClasses) around(entries []*entry, most *budget) []string {
 	var paths []string
 	everywhere := map[string]bool{}
@@ -191,7 +191,7 @@ func insideAnother(prefix string, set map[string]bool) bool {
 	return false
 }
 
-// below returns the values of a sorted list that equal a prefix or are below it.
+// below returns the paths in a sorted list that equal a path prefix, or that continue the prefix after a slash.
 func below(sorted []string, prefix string) []string {
 	var out []string
 	from, _ := slices.BinarySearch(sorted, prefix)
@@ -228,8 +228,8 @@ func (c *pathClasses) member(prefix string) string {
 	return fallback
 }
 
-// fresh returns an example path of the path class of prefix, for the case that none of the simple paths that
-// member tries belongs to the class. It appends "-" to prefix+"/any" until the path belongs to the class.
+// fresh returns an example path of the path class of prefix. The method member calls fresh if no simple path belongs
+// to this class. fresh appends "-" to prefix+"/any" until the path belongs to the class.
 func (c *pathClasses) fresh(prefix string) string {
 	path := prefix + "/any"
 	for !c.isMember(path, prefix) {

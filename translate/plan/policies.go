@@ -29,8 +29,9 @@ func (c *policyCounts) list() (out []PolicyChange) {
 	return out
 }
 
-// add counts the policy fields that change for the requests of a pair. If the two rules have different matches,
-// it counts only the fields that are lost. It counts nothing if the pair lacks a rule.
+// add counts the policy fields that differ between the old and the new rule of a pair. If the two rules have
+// different matches, it counts only the fields that the old rule has and the new rule lacks. If the old or the new
+// rule is nil, it counts nothing.
 func (c *policyCounts) add(p pair) {
 	switch {
 	case p.before == nil || p.after == nil:
@@ -106,15 +107,17 @@ func (c *policyCounts) addClosed(p pair) {
 	}
 }
 
-// count counts a rule in the PolicyChange of c.changes that is equal to the parameter policyChange (see countRule).
-// The same rule is counted only once in a PolicyChange, even if it has several matches or listeners.
+// count counts a rule as affected by a change of a policy field, in the entry of c.changes for the parameter
+// policyChange (see countRule). In such an entry, the same rule is counted only once, even if it has several
+// matches or listeners.
 func (c *policyCounts) count(policyChange PolicyChange, rule *ir.Rule) {
 	c.countRule(policyChange, rule.Source.Key, fmt.Sprint(rule.Position[:len(rule.Position)-1]))
 }
 
-// countRule counts a rule of a route in the PolicyChange of c.changes that is equal to the parameter policyChange. If
-// there is no such PolicyChange yet, countRule adds it. The parameter rule is any text that identifies the rule in
-// the route. The same rule is counted only once in a PolicyChange.
+// countRule counts a rule of a route as affected by a change of a policy field. It looks in c.changes for a
+// PolicyChange with the same kind, field, values and policies as the parameter policyChange, and adds policyChange
+// if there is none. It counts the rule there, but the same rule only once. The parameter rule is any text that
+// identifies the rule in the route.
 func (c *policyCounts) countRule(policyChange PolicyChange, route manifest.Key, rule string) {
 	key := fmt.Sprintf("%q %q %q %q %q", policyChange.Kind, policyChange.Field, policyChange.Before, policyChange.After, policyChange.Policies)
 	known := c.changes[key]

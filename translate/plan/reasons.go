@@ -60,7 +60,8 @@ func (h *hostPair) reasons(p pair) []Reason {
 	return append([]Reason{h.takeovers().reason(p)}, lostReasons(p)...)
 }
 
-// ruleOf returns the Rule of an entry, and nil for nil. It is the rule of the last route of the delegation.
+// ruleOf returns the Rule of an entry, or nil if e is nil. If routes delegate to each other to reach this rule, the
+// result is the rule of the last route, not one of the delegating rules.
 func ruleOf(e *entry) *Rule {
 	if e == nil {
 		return nil
@@ -92,9 +93,9 @@ func currentFirst(places []Place) []Place {
 	return places
 }
 
-// change describes, in words, how a setting changes from the value before to the value after. The value "" means
-// that the setting is not set. If both values are equal, the text is the value and "(changed)", or "changed" for
-// the value "".
+// change describes, in words, how a setting changes from the text before to the text after. The text "" means that
+// the setting is not set. Both texts can be equal, because they do not show every part of a setting. The result is
+// then the text and "(changed)", or only "changed" if the text is "".
 func change(before, after string) string {
 	switch {
 	case before == "" && after == "":

@@ -86,7 +86,8 @@ type Region struct {
 	// Before and After are the rules that match, nil if no rule matches.
 	Before *Rule `json:"before,omitempty"`
 	After  *Rule `json:"after,omitempty"`
-	// Why is the reason why an undecided region has no example.
+	// Why is set only in Report.Undecided. It is the reason why no example was found for the region, or "" if Match
+	// already says it.
 	Why string `json:"why,omitempty"`
 
 	otherRule bool // Before and After are two rules, and not one rule that was edited or moved
@@ -151,10 +152,11 @@ type Answer struct {
 	policed bool // a policy, not a backend or the rule, answers
 }
 
-// sameAs reports whether two answers are the same for the client and the backends. It ignores the field Unless, and
-// the timeout header that backends receive. If the Outcome of an answer is not Forwarded, it also ignores the field
-// Reason. If, in addition, each backend has the same Status as the answer, it also ignores the field Backends: the
-// client gets this status from every backend.
+// sameAs reports whether two answers are the same for the client and the backends. It ignores:
+//   - the field Unless, and the timeout header that backends receive
+//   - the field Reason of an answer that is not Forwarded (Outcome)
+//   - the field Backends of an answer that is not Forwarded, if each backend has the same Status as the answer: then
+//     the client gets this status, whichever backend is chosen
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
 		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
@@ -246,7 +248,8 @@ func (s Share) words(percent bool) string {
 	return text
 }
 
-// Reason is one difference, and where it is written.
+// Reason is one difference between the two configurations, and where it is written. It explains why a Change
+// happens.
 type Reason struct {
 	Text string `json:"text"`
 	// At are the places of the difference. If a rule or field was removed, its place is in the old configuration.

@@ -15,10 +15,11 @@ type Resource struct {
 	Gateway, Type, Name string
 	// Version changes whenever the content changes.
 	Version string
-	// Listener has the hashes of an Envoy listener's parts, which show whose connections Envoy drains. It is nil
-	// for other types, and for a listener with a Body.
+	// Listener has the hashes of the parts of an Envoy listener. They show on which parts of the listener a change
+	// makes Envoy drain connections. Only a listener in a snapshot has this field. Other listeners have a Body
+	// instead.
 	Listener *ListenerSums
-	// Body is the encoded message of a listener. It is nil for other types, and in a snapshot.
+	// Body is the encoded message of a listener that is not from a snapshot. Otherwise it is nil.
 	Body []byte `json:"-"`
 }
 

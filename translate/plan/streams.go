@@ -35,7 +35,8 @@ func streamEffect(s *ir.Stream) any {
 	return [4]any{s.TLS, s.Access, s.Route.Backends, s.Route.Cluster}
 }
 
-// reasons returns the differences between the two Streams, at least one. At most one of the two may be nil.
+// reasons returns the differences between the two Streams. The result is never empty. One of the two Streams may be
+// nil, but not both.
 func (s streamPair) reasons() (out []Reason) {
 	c := s.port.comparison
 	x, y := streamWords(s.before), streamWords(s.after)

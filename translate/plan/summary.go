@@ -13,7 +13,9 @@ import (
 // document again.
 const maxPlaces = 2000
 
-// locate sets the places of the first maxPlaces sources of each side of the report.
+// locate writes places to the report: the file and line of each object and field that the report names. It looks up
+// at most maxPlaces of them in the old configuration, and at most maxPlaces in the new configuration. The rest get no
+// place.
 func (c *comparison) locate() {
 	var sources [2][]*explain.Source
 	add := func(source *explain.Source, before bool) {
@@ -137,10 +139,11 @@ func (r *Report) summarize() {
 	r.Summary = strings.Join(words, ", ")
 }
 
-// kindsOf counts a list of changes for the summary. The result kinds is the number of kinds of requests. Regions with
-// equal host, match and rules are one kind, even if they are on different listeners. There is one exception: regions
-// without a rule in the old and the new configuration are one kind only if they are on the same listener. The result
-// regions is the number of all regions, and listeners is the number of listeners with a region.
+// kindsOf counts a list of changes for the summary. A change has Regions, which are sets of requests (see Region).
+// The result kinds is the number of kinds of requests. Regions with equal host, match and rules are one kind, even if
+// they are on different listeners. There is one exception: if no rule matches the regions, neither before nor after
+// the change, they are one kind only if they are on the same listener. The result regions is the number of all
+// regions, and listeners is the number of listeners with a region.
 func kindsOf(list []Change) (kinds, regions, listeners int) {
 	type listener struct {
 		gateway, scheme string

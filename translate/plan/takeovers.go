@@ -123,15 +123,15 @@ func (t *takeovers) reason(p pair) Reason {
 //
 //   - If the rule is moved and its route changed, it is the route's field hostnames.
 //   - If the rule is absent because its route is invalid, it is the route.
-//   - In all other cases, it is the rule's match. The parameter before says whether the match is in the
-//     configuration before.
-func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, before bool) Place {
+//   - In all other cases, it is the rule's match: in the old configuration if the parameter inOld is true, and
+//     otherwise in the new configuration.
+func (t *takeovers) outcomePlace(e *entry, outcome ruleOutcome, inOld bool) Place {
 	if route := e.rule.Source.Key; outcome == moved && t.objects.kinds[route] == Changed {
 		return Place{Source: explain.Source{Object: route, Field: "spec.hostnames"}}
-	} else if outcome == absent && !before && t.objects.kinds[route] == Removed {
+	} else if outcome == absent && !inOld && t.objects.kinds[route] == Removed {
 		return Place{Source: explain.Source{Object: route}} // it is invalid
 	}
-	return placeOfRule(e, before)
+	return placeOfRule(e, inOld)
 }
 
 // words returns the text that explains why the rule p.after now gets the requests that p.before got. The parameter
@@ -229,13 +229,12 @@ func (t *takeovers) whatMoves(e *entry) string {
 	return "its parents or their listeners"
 }
 
-// sameRule reports whether p.before and p.after are the same rule of one route, which may have been edited or moved:
-//   - Rules of one route with the same name (the field name) are the same.
-//   - Otherwise, sameRule looks in the configuration after for the rule that has the match of p.before now. If it
-//     belongs to the same route, it must be p.after.
-//   - Otherwise, sameRule looks in the configuration before for the rule that had the match of p.after. If it
-//     belongs to the same route, it must be p.before.
-//   - Otherwise, the rules are the same if they have the same index in the route.
+// sameRule reports whether p.before and p.after are the same rule of one route, which may have been edited or
+// moved. For rules of different routes, the result is false. Otherwise, the first case that applies decides:
+//   - The two rules have the same name (the field name). Then they are the same.
+//   - In the new configuration, a rule of the same route has the match of p.before. Then p.after must be that rule.
+//   - In the old configuration, a rule of the same route had the match of p.after. Then p.before must be that rule.
+//   - Otherwise, the two rules must have the same index in the route.
 func (t *takeovers) sameRule(p pair) bool {
 	a, b := ruleOf(p.before), ruleOf(p.after)
 	if a.Object != b.Object {

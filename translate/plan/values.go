@@ -11,10 +11,14 @@ import (
 // maxChoices bounds how many values of one regular expression are tried.
 const maxChoices = 8
 
-// withHeader returns variants of the requests that meet a header match (the parameter want). For a request that
-// does not meet the match, it returns one copy for each of the values: the value is added to the header. For a
-// request that already meets the match, it returns the request, and the copies only if the match is a regular
-// expression. withHeader returns at most maxChoices*maxChoices requests.
+// withHeader changes requests so that they meet a header match (the parameter want). Each request becomes one or
+// more requests:
+//   - A request that does not meet the match is replaced by copies: one for each of the values, which is added to
+//     the header.
+//   - A request that already meets the match is kept. If the match is a regular expression, the copies are returned
+//     too.
+//
+// withHeader returns at most maxChoices*maxChoices requests.
 func (l lists) withHeader(requests []request, want ir.ValueMatch, values []string) (out []request) {
 	name := http.CanonicalHeaderKey(want.Name)
 	for _, r := range requests {
@@ -57,12 +61,12 @@ func (l lists) withParameter(requests []request, want ir.ValueMatch, values []st
 }
 
 // values returns values that meet a match of a header or query parameter (the parameter want). For a match of an
-// exact value, it returns this value. For a regular expression, it returns several values, which differ in the
-// matches of other rules that they meet, too. The values that meet the fewest other matches come first.
+// exact value, it returns this value. For a regular expression, it returns several values. They differ in which
+// matches of other rules they also meet. The values that meet the fewest of these other matches come first.
 //
 // The function matches returns all header matches, or all query matches, of a rule. The parameter characters has the
-// characters of which the values may consist. The result free is true if no other values need to be tried, because
-// they would not lead to another pair of rules.
+// characters of which the values may consist. The result free is true if the caller need not try other values: no
+// other value would lead to another pair of an old and a new rule (see pair).
 func (l lists) values(want ir.ValueMatch, matches func(*ir.Match) []ir.ValueMatch, characters string) (values []string, free bool) {
 	if !want.Regex {
 		return []string{want.Value}, true

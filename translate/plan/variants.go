@@ -102,7 +102,8 @@ func (m *variantMaker) meets(p pair, r request) bool {
 }
 
 // byPolicies returns variants of the request r that the policies of an action may treat differently from r. It
-// leaves out a variant if Envoy does not choose the two rules of the pair p for the variant (see meets).
+// leaves out a variant that does not meet the pair p: Envoy chooses another rule for it, in the old or in the new
+// configuration (see meets).
 func (m *variantMaker) byPolicies(p pair, r request, action *ir.Action) (out []variant) {
 	with := func(method string, headers ...string) {
 		one := r

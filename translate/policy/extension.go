@@ -32,7 +32,8 @@ func LowerExtension(key manifest.Key, spec *api.GatewayExtensionSpec) (*ir.Exten
 	return lowerLimiter(spec.RateLimit)
 }
 
-// lowerAuthService converts extAuth, without its service.
+// lowerAuthService converts the settings of extAuth. It does not convert the service that Envoy asks for
+// authorization: the callers do.
 func lowerAuthService(from *api.ExtAuthProvider) *ir.AuthService {
 	return &ir.AuthService{
 		FailOpen: from.FailOpen, StatusOnError: uint32(from.StatusOnError), Headers: HeaderNames(from.HeadersToForward),

@@ -122,8 +122,8 @@ func ReadUsers(text string) (users []ir.Credential, fault *CredentialFault) {
 
 // CredentialFault says why credentials cannot be used, and what to do. It contains no hash and no key.
 type CredentialFault struct {
-	// Line is the index of the first wrong line of an htpasswd file, or of the field users of basicAuth. It is 0 for
-	// any other fault.
+	// Line is the index of the first wrong line of an htpasswd file, or of the first wrong item in the list
+	// basicAuth.users. For any other fault, Line is 0.
 	Line          int
 	Message, Hint string
 }

@@ -86,14 +86,13 @@ func NeededIssuer(from *api.OAuth2Provider) string {
 	return api.Text(from.IssuerURI)
 }
 
-// SetEndpoints completes the endpoints of an identity provider, the parameter to. It sets only the endpoints that
-// the GatewayExtension does not name. The parameter found has the endpoints from the issuer's discovery document.
-// The end-session endpoint is set only if the scope openid is used, because Envoy rejects this endpoint without
-// that scope.
-func SetEndpoints(to *ir.SignIn, found ir.IssuerAnswer) {
-	to.Authorization, to.Token = cmp.Or(to.Authorization, found.Authorization), cmp.Or(to.Token, found.Token)
-	if to.EndSession == "" && slices.Contains(to.Scopes, scopeOpenID) {
-		to.EndSession = found.EndSession
+// SetEndpoints sets those endpoints of an identity provider that the GatewayExtension does not name. The parameter
+// found has the endpoints from the issuer's discovery document. The end-session endpoint is set only if the scope
+// openid is used, because Envoy rejects this endpoint without that scope.
+func SetEndpoints(provider *ir.SignIn, found ir.IssuerAnswer) {
+	provider.Authorization, provider.Token = cmp.Or(provider.Authorization, found.Authorization), cmp.Or(provider.Token, found.Token)
+	if provider.EndSession == "" && slices.Contains(provider.Scopes, scopeOpenID) {
+		provider.EndSession = found.EndSession
 	}
 }
 

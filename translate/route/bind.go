@@ -62,8 +62,9 @@ func (b *builder) bind(route *api.HTTPRoute, links []Link) {
 	}
 }
 
-// includeConflict returns, as text, the first conflict of the route's rules with an Included link: a link to a
-// parent that the route itself names. It returns "" if there is no conflict.
+// includeConflict returns, as text, why the rules of a route cannot be included below a parent that the route itself
+// names (a link with the mode Included). The text is the first conflict that ruleConflict finds, or "" if there is
+// none.
 func includeConflict(route *api.HTTPRoute, links []Link) string {
 	for _, link := range links {
 		if link.Mode != Included {

@@ -11,23 +11,23 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Breadth counts routes that a delegating rule may get as children, and the matches of these routes. From a Breadth,
-// gatefold estimates how many Envoy routes a delegation adds. The numbers multiply at each level of delegation
-// (docs/design/routes.md). A Point is a match of the delegating rule.
+// Breadth counts routes that a delegating rule may get as children, and the matches of these routes. From the
+// Breadths of all levels of delegation, gatefold estimates how many Envoy routes result: the numbers of the levels
+// multiply (docs/design/routes.md). In the fields below, a Point is a match of the delegating rule.
 type Breadth struct {
 	// Routes is the number of routes that may become children.
 	Routes int
 	// Within is the number of matches that must be within the path of a Point (EP-10943, Path matching). Such a match
 	// becomes a rule only under the Points whose path contains it.
 	Within int
-	// Joined is the number of matches that are combined with the match of a Point, by inheritance (EP-10943) or
-	// inclusion (GEP-1058). Such a match may become a rule under each Point.
+	// Joined is the number of matches that are combined with a Point, by inheritance (EP-10943) or inclusion
+	// (GEP-1058). Such a match may become a rule under each Point.
 	Joined int
 }
 
-// BreadthOf returns the Breadth of one candidate: a route that may become the child of a delegating rule. The
-// parameter form says how the delegating rule selects the candidate; it must not be ByParentIn. BreadthOf returns
-// the zero Breadth if the candidate is not an HTTPRoute.
+// BreadthOf counts one candidate (a route that may become the child of a delegating rule) and its matches, as a
+// Breadth. The parameter form says how the delegating rule selects the candidate; it must not be ByParentIn.
+// BreadthOf returns the zero Breadth if the candidate is not an HTTPRoute.
 func BreadthOf(candidate *manifest.Object, form SelectorForm) Breadth {
 	route, ok := manifest.As[*api.HTTPRoute](candidate)
 	if !ok {
@@ -65,9 +65,13 @@ const (
 // points has the matches of the parent's delegating rules (see Point). The function offered returns the Breadth of
 // all routes that have a Property.
 //
-// For each Property by which the parent selects children, Fanout adds the largest of three numbers: the largest
-// number of Envoy routes that can result, the number of candidates, and the cost of trying all combinations of
-// matches. The result is at most maxFanout.
+// The estimate is the sum of one number for each Property by which the parent selects children. This number is the
+// maximum of three:
+//   - an upper bound for the Envoy routes that result
+//   - the number of candidates
+//   - the number of combinations of a Point and a match, divided by combinedPerRoute
+//
+// The last two stand for work that is necessary even if few Envoy routes result. The estimate is at most maxFanout.
 func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth) int {
 	total := 0
 	for property, under := range byProperty(route, points) {
@@ -76,9 +80,10 @@ func Fanout(route manifest.Key, points []*Point, offered func(Property) Breadth)
 	return total
 }
 
-// Spread returns an estimate like that of Fanout for each namespace, by the namespace's name. The estimate of a
-// namespace counts only candidates in that namespace. The function offered returns, for a Property, the Breadth of
-// each namespace.
+// Spread returns, for each namespace, an estimate of how many Envoy routes the children in that namespace add. The
+// key is the name of the namespace. Fanout returns the estimate for the children of all namespaces together, and
+// describes the computation. The function offered returns, for a Property, the Breadth of the routes with that
+// Property in each namespace.
 func Spread(route manifest.Key, points []*Point, offered func(Property) map[string]Breadth) map[string]int {
 	out := map[string]int{}
 	for property, under := range byProperty(route, points) {

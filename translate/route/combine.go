@@ -27,9 +27,10 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 	return within(parent, child)
 }
 
-// levels returns the settings of the delegating rules above a child (see Level), beginning with those of the root.
-// For an included child, the last Level has PreferParent false. So the values of an included child win over those
-// of its direct parent, whatever the parent's annotation says (docs/design/routes.md).
+// levels returns the settings of the delegating rules above a child (see Level). The first Level is from the root,
+// and the last Level is from the child's direct parent. If the child is included (it names the parent, see Mode),
+// PreferParent is false in the last Level, whatever the parent's annotation says. So the values of an included child
+// win over the values of its direct parent (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {

@@ -28,11 +28,12 @@ type part struct {
 	read readFilter
 	// onBackends is true if a backendRef can have the filter, too.
 	onBackends bool
-	// inherit merges the settings of the two actions in m, and writes the result into out. At first, out is a copy
-	// of m.below. inherit is nil if rules of child routes do not inherit the setting.
+	// inherit merges the settings of the two actions in m: of the rule itself (m.below) and of the delegating rule
+	// (m.above). It writes the result into out, which is a copy of m.below at first. inherit is nil if rules of child
+	// routes do not inherit the setting.
 	inherit func(out *ir.Action, m merge)
-	// shows reports whether the setting of m.second is effective in out, the merged action. It is nil if the setting
-	// of m.second is always effective.
+	// shows reports whether out, the merged action, uses the setting of m.second, the action that is not preferred.
+	// shows is nil if the setting of m.second is always effective.
 	shows func(out *ir.Action, m merge) bool
 	// conflicts reports whether an included child must not have the filter, because the parent's rule has the same
 	// filter (docs/design/routes.md). It is nil if the filter never conflicts.
@@ -233,11 +234,11 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 
 // redirectPort returns the port for the Location header of a redirect. It is the filter's port or, without one, the
 // well-known port of the filter's scheme. If the filter has neither, it is the listener's port (the parameter
-// listener). The Location must not contain the well-known port of its scheme (Gateway API,
-// HTTPRequestRedirectFilter.port). For such a port, redirectPort returns one of these results:
-//   - If the redirect keeps the request's Host, and the listener's port is neither 80 nor 443: the port, and hidden
-//     is true. The Host may contain a port, which Envoy must remove (ir.Redirect.PortLess).
-//   - Otherwise: 0. Envoy writes no port.
+// listener). If this port is the well-known port of the Location's scheme, Envoy must not write a port (Gateway API,
+// HTTPRequestRedirectFilter.port). There are two ways to achieve that:
+//   - If the redirect keeps the request's Host, the Host may contain the listener's port, unless that is 80 or 443.
+//     Envoy must remove this port. The result is the port, and hidden is true (ir.Redirect.PortLess).
+//   - Otherwise, the result is 0. Envoy then adds no port.
 func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
 	scheme := api.Text(f.Scheme)
 	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
@@ -286,8 +287,8 @@ func inheritRewrite(out *ir.Action, m merge) {
 	out.Rewrite = &ir.Rewrite{Hostname: cmp.Or(first.Hostname, second.Hostname), Path: cmp.Or(first.Path, second.Path)}
 }
 
-// showsRewrite reports whether the merged rewrite (in the parameter out) has a hostname or path of the rule that is
-// not preferred (m.second).
+// showsRewrite reports whether the merged rewrite (in the parameter out) took its hostname or its path from m.second,
+// the action of the rule that is not preferred.
 func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
@@ -368,8 +369,9 @@ func showsTimeouts(out *ir.Action, m merge) bool {
 }
 
 // below returns a copy of a rule's action for one of the rule's matches. The parameter path is the path of that
-// match. For a regular expression below a parent's prefix, the parameter path is that prefix (see newRule). A
-// redirect or rewrite may replace a path prefix: below sets this prefix to the parameter path (PathChange.Of).
+// match. For a regular expression below a parent's prefix, the parameter path is the parent's prefix (see newRule).
+// If a redirect or rewrite of the action replaces a path prefix, below sets path as the prefix that it replaces
+// (PathChange.Of).
 func below(action ir.Action, path ir.Path) ir.Action {
 	if r := action.Redirect; r != nil && r.Path != nil {
 		copied := *r

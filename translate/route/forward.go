@@ -41,9 +41,9 @@ func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
 // weightless is why a rule answers an error if all of its backends have weight 0.
 const weightless = "all backendRefs of the rule have weight 0"
 
-// weighsNothing handles a rule whose backends all have weight 0: it sets a.action.Respond.Why, and warns. It does
-// nothing if a backend has a weight above 0, or if there is no backend (Gateway API, BackendRef.weight: "If weight is
-// set to 0, no traffic should be forwarded"). The parameter at is the field of the rule.
+// weighsNothing handles a rule whose backends all have weight 0: it sets a.action.Respond.Why, and warns (Gateway
+// API, BackendRef.weight: "If weight is set to 0, no traffic should be forwarded"). It does nothing if a backend has
+// a weight above 0, or if there is no backend. The parameter at is the field of the rule.
 func (a *actionBuilder) weighsNothing(at string, backends []ir.Backend) {
 	weighs := func(b ir.Backend) bool { return b.Weight > 0 }
 	if len(backends) == 0 || slices.ContainsFunc(backends, weighs) {
@@ -116,7 +116,7 @@ func (a *actionBuilder) cluster(field string, ref gwv1.BackendObjectReference) (
 }
 
 // resolved adds the backend of a resolution to a.flat.Backends. If the reference could not be resolved, it reports
-// why. The parameter field is the path of the reference. The results are those of the method cluster.
+// why. The parameter field is the path of the reference. The results name and dnsName are the same as in a.cluster.
 func (a *actionBuilder) resolved(field string, resolution backend.Resolution) (name, dnsName string) {
 	if resolution.OK() {
 		a.flat.Backends = append(a.flat.Backends, resolution.Key)

@@ -68,10 +68,11 @@ func grpcPath(m *gwv1.GRPCMethodMatch) ir.Path {
 	return path
 }
 
-// pattern returns the parameter expression as a group, for one path segment. For "", the result matches any segment.
-func pattern(expression string) string {
-	if expression == "" {
+// pattern returns a regular expression for one path segment: regex as a group or, if regex is "", an expression
+// that matches any segment.
+func pattern(regex string) string {
+	if regex == "" {
 		return "[^/]+"
 	}
-	return "(?:" + expression + ")"
+	return "(?:" + regex + ")"
 }

@@ -38,11 +38,12 @@ type Flat struct {
 
 	// Points are the matches at which the route delegates requests to other routes.
 	Points []*Point
-	// Live are names of the parents' Points: those below which this route has a rule or a Point of its own. Missed
-	// are the route's matches that can be combined with no Point of the parents. Conflict is the reason why a parent
-	// cannot include the route, or "". If one rule conflicts, no rule is included (GEP-1058, Binding).
-	Live     []string
-	Missed   []Miss
+	// Live names the Points of the parents below which this route has at least one rule, or a Point of its own.
+	Live []string
+	// Missed are the matches of this route that cannot be combined with any Point of the parents.
+	Missed []Miss
+	// Conflict is the reason why a parent cannot include the route, or "". If one rule conflicts, no rule is
+	// included (GEP-1058, Binding).
 	Conflict string
 }
 
@@ -71,8 +72,9 @@ type Setting struct {
 	Origin *ir.Origin
 	// Wildcard is the word for all namespaces in a backendRef that selects routes by label (see AllNamespaces).
 	Wildcard string
-	// Weighted turns on the weights of routes (EP-11466). If Siblings is true too, weights only order the rules
-	// below the same match of a delegating rule.
+	// Weighted turns on the weights of routes (EP-11466). If Siblings is false, a rule's weight counts against all
+	// rules of the host. If Siblings is true, it counts only against its siblings: the rules that are reached through
+	// the same match of a delegating rule.
 	Weighted, Siblings bool
 	// Hosts are the hostnames that the route may serve: ir.EveryHost for a root, and for a child the Hosts of its
 	// parent, limited by the child's hostnames and namespace. If the set is empty, the route has no rules.
@@ -158,8 +160,8 @@ func (f *Flat) Unserved(what string) {
 	}
 }
 
-// Rules returns the rules of an HTTPRoute or GRPCRoute. The rules of a GRPCRoute have no matches. It returns
-// nil for other kinds. The caller must not change the rules.
+// Rules returns the rules of an HTTPRoute or GRPCRoute. For a GRPCRoute, it converts the rules to HTTPRouteRules,
+// without their matches. It returns nil for other kinds. The caller must not change the rules.
 func Rules(object *manifest.Object) []api.HTTPRouteRule {
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:

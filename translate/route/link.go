@@ -58,12 +58,14 @@ type Point struct {
 	RuleName    string
 	// Matcher is the condition of all requests that reach the Point, combined from the root down to this match.
 	Matcher ir.Match
-	Chain   []ir.Hop // from the root; ends with this rule; all rules below the Point share it
-	Root    *ir.Origin
+	// Chain are the delegating rules from the root down to this rule. All rules of the Point's children have this
+	// slice as their ir.Rule.Chain.
+	Chain []ir.Hop
+	Root  *ir.Origin
 	// Levels are the settings of the delegating rules from the root down to this rule, the root's first.
 	Levels []Level
-	// Selectors select the child routes that the rule names. Allowed says which of the routes that name the rule are
-	// admitted as children; nil admits none.
+	// Selectors select child routes: they are backendRefs of the rule. Allowed is about the routes whose parentRefs
+	// name the rule: it says which of these are admitted as children. If Allowed is nil, none is.
 	Selectors []Selector
 	Allowed   *gwv1.AllowedRoutes
 	// Rest is the guard of the Point (ir.Rule.Guard): the rule for requests that no child matches. It sends these
@@ -140,7 +142,8 @@ func ParentRoutes(object *manifest.Object) []ParentRoute {
 // between them, and why other rules of the parent do not delegate to the candidate.
 type Linked struct {
 	Links []Link
-	// Points are the names of all Points that select or admit the candidate, with or without a Link.
+	// Points are the names of the parent's delegating matches (see Point) that select the candidate or admit it as
+	// a child, with or without a Link.
 	Points []string
 	// Rejections are the reasons why rules of the parent have no Link to the candidate. If a rule selects the
 	// candidate, or the candidate names the parent, there is at least one Link or one rejection.
@@ -185,10 +188,10 @@ func (r BindingRejection) Concerns(section string) bool {
 // (docs/design/routes.md).
 const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
-// LinkTo connects a route (child) to the matches of the parent's delegating rules that select or admit the route.
-// The parameter points has all these matches (see Point). The parameter labels has the labels of the child's
-// namespace, which a selector in allowedRoutes may require. The result also has the reasons why rules reject the
-// child.
+// LinkTo finds the matches of the parent's delegating rules that select or admit a route (child), and links the
+// route to them. The parameter points has all matches of the parent's delegating rules (see Point), also those that
+// neither select nor admit the child. The parameter labels has the labels of the child's namespace, which a
+// selector in allowedRoutes may require. The result also has the reasons why rules reject the child.
 func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
@@ -250,16 +253,17 @@ func (l *Linked) unmet(parent manifest.Key, points []*Point, refs []ParentRoute,
 	}
 }
 
-// NotAllowed returns the rejection of a route that no rule of its parent selects or admits.
+// NotAllowed returns the rejection of a child route because no rule of its parent route leads to it: none selects
+// the child by a backendRef, and none admits the child by allowedRoutes.
 func NotAllowed(parent manifest.Key) BindingRejection {
 	return BindingRejection{Reason: ReasonNotAllowedByParent,
 		Message: fmt.Sprintf("no rule of HTTPRoute %s/%s leads here: none names this route in its backendRefs, or admits it by allowedRoutes", parent.Namespace, parent.Name),
 		Hint:    "name this route in its backendRefs (kind HTTPRoute), or admit it by allowedRoutes in one of its rules"}
 }
 
-// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. If rules
-// that the parentRef names have allowedRoutes, the message lists these rules. Otherwise the message lists all rules
-// of the parent that have allowedRoutes, if any.
+// notAdmitted returns the rejection of a parentRef (the parameter ref) that no rule of the parent admits. The
+// message lists the rules with allowedRoutes to which the parentRef refers. If there are none, the message lists
+// all rules of the parent with allowedRoutes, if any.
 func notAdmitted(parent manifest.Key, points []*Point, ref ParentRoute, child *manifest.Object) BindingRejection {
 	out := NotAllowed(parent)
 	out.Section = ref.Section
@@ -340,11 +344,11 @@ func (p *Point) selects(child *manifest.Object) (by Selector, ok bool) {
 	return p.Selectors[i], true
 }
 
-// admits reports whether the allowedRoutes of the Point's rule admit the child (GEP-1058, Summary of Changes 2
-// and 4). The parameter refs has the child's parentRefs that name the parent. One of them must name the rule,
-// or all rules. The parameter namespace is the parent's namespace. The parameter set has the labels of the child's
-// namespace.
-func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, set map[string]string) bool {
+// admits reports whether the allowedRoutes of the Point's rule admit the child (GEP-1058, Summary of Changes 2 and
+// 4). The parameter refs has the child's parentRefs that name the parent. At least one of them must have the name
+// of the rule as its sectionName, or have no sectionName, which means every rule. The parameter namespace is the
+// parent's namespace. The parameter namespaceLabels has the labels of the child's namespace.
+func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace string, namespaceLabels map[string]string) bool {
 	if p.Allowed == nil || !p.namedBy(refs) {
 		return false
 	}
@@ -353,7 +357,7 @@ func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace str
 	}) {
 		return false
 	}
-	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, set)
+	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, namespaceLabels)
 }
 
 // admitsNamespace reports whether allowedRoutes.namespaces (the parameter from) admit a child. The parameters child

@@ -9,22 +9,22 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// checkHTTPHeaders warns of header matches that no request can meet (see checkHeader). The parameter matches has the
-// matches of the rule with index i of an HTTPRoute.
-func (b *builder) checkHTTPHeaders(i int, matches []gwv1.HTTPRouteMatch) {
-	for j := range matches {
-		for k := range matches[j].Headers {
-			b.checkHeader(i, j, k, string(matches[j].Headers[k].Name))
+// checkHTTPHeaders warns of header matches that no request can meet (see checkHeader). It checks the matches in the
+// parameter list, which are those of rule i of an HTTPRoute.
+func (b *builder) checkHTTPHeaders(i int, list []gwv1.HTTPRouteMatch) {
+	for j := range list {
+		for k := range list[j].Headers {
+			b.checkHeader(i, j, k, string(list[j].Headers[k].Name))
 		}
 	}
 }
 
-// checkGRPCHeaders warns of header matches that no request can meet (see checkHeader). The parameter matches has the
-// matches of the rule with index i of a GRPCRoute.
-func (b *builder) checkGRPCHeaders(i int, matches []gwv1.GRPCRouteMatch) {
-	for j := range matches {
-		for k := range matches[j].Headers {
-			b.checkHeader(i, j, k, string(matches[j].Headers[k].Name))
+// checkGRPCHeaders warns of header matches that no request can meet (see checkHeader). It checks the matches in the
+// parameter list, which are those of rule i of a GRPCRoute.
+func (b *builder) checkGRPCHeaders(i int, list []gwv1.GRPCRouteMatch) {
+	for j := range list {
+		for k := range list[j].Headers {
+			b.checkHeader(i, j, k, string(list[j].Headers[k].Name))
 		}
 	}
 }

@@ -103,7 +103,8 @@ func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	return out
 }
 
-// matchBurden returns the Burden of a match, without its fields Method, Hosts and Within.
+// matchBurden returns the Burden of a match: what the match adds to the cost of a route in Envoy. The match's Method,
+// Hosts and Within are not counted.
 func matchBurden(match *ir.Match) Burden {
 	out := Burden{Bytes: len(match.Path.Value)}
 	if match.Path.Kind == ir.PathRegex || match.Path.Kind == ir.PathPostfix {

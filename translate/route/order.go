@@ -22,9 +22,9 @@ import (
 //   - the chain of delegating rules, and the position in the route (docs/design/routes.md)
 //
 // If weights order only siblings (Setting.Siblings), the rules below one match of a delegating rule form a block,
-// and a block can contain smaller blocks. A block stays together: it has the position of the match. Inside the
-// block, the same criteria apply, but the guard of the block is always last. So a weight never has an effect
-// outside its block.
+// and a block can contain smaller blocks. A block stays together: among other rules, it has the place of a rule with
+// the delegating match. Inside the block, the same criteria apply, except that the guard of the delegating match is
+// always last, whatever its weight. So a weight never has an effect outside its block.
 func Compare(a, b *ir.Rule) int {
 	// While routes change, a match that begins to delegate may be compared with its earlier rule, which has no
 	// block.
@@ -51,8 +51,9 @@ func compareSteps(x, y *ir.Rule) int {
 	return cmp.Or(order[:]...)
 }
 
-// step returns the block with index i of a rule, counted from the outermost (see ir.Rule.Blocks). If the rule has
-// no block with this index, step returns the rule itself.
+// step returns the block with index i among the blocks that contain a rule, counted from the outermost. A block also
+// has the type Rule (see ir.Rule.Blocks). If there is no block with this index, step returns the parameter rule
+// itself.
 func step(rule *ir.Rule, i int) *ir.Rule {
 	if i < len(rule.Blocks) {
 		return rule.Blocks[i]
@@ -95,8 +96,8 @@ func comparePlaces(a, b *ir.Rule) int {
 	return cmp.Compare(len(a.Chain), len(b.Chain))
 }
 
-// hopOf returns the level with index i of the chain that leads from the root to a rule. After the last delegating
-// rule, hopOf returns the rule itself as an ir.Hop.
+// hopOf returns the level with index i of the chain that leads from the root to a rule. If i is the index after the
+// last delegating rule of the chain, hopOf returns the parameter rule itself, as an ir.Hop.
 func hopOf(rule *ir.Rule, i int) ir.Hop {
 	if i < len(rule.Chain) {
 		return rule.Chain[i]

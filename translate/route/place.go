@@ -22,10 +22,10 @@ type place struct {
 	link        *Link
 }
 
-// places returns the positions in the delegation tree at which the rule with index i serves. For a root, there is one
-// for each match of the rule, except for matches with a PathPostfix, which only a child can have. For a child, there
-// is one for each match of the rule under each parent's match with which it can be combined. If a child's match can
-// be combined with no parent's match, it is added to b.flat.Missed.
+// places returns the positions in the delegation tree at which the rule with index i serves. In a root route, each
+// match of the rule has one position. Matches with a PathPostfix have none, because only a child can have a
+// PathPostfix. In a child route, each pair of a parent's match and a match of the rule has one position, if the two
+// matches can be combined. If a child's match can be combined with no parent's match, it is added to b.flat.Missed.
 func (b *builder) places(i int, rule *api.HTTPRouteRule, matches []ir.Match) []place {
 	var out []place
 	for j := range matches {
@@ -83,17 +83,18 @@ func (b *builder) appendLinked(out []place, own place) []place {
 	return out
 }
 
-// placeUnder records in b.flat.Live that the route has a rule or Point below a parent's match (the parameter point).
-// It does nothing if that is recorded already.
-func (b *builder) placeUnder(point *Point) {
-	if b.live[point.Name] {
+// placeUnder records in b.flat.Live that the route has something below a match of its parent: a rule, or a match that
+// delegates. The parameter parent is the Point of the parent's match. If that is recorded already, placeUnder does
+// nothing.
+func (b *builder) placeUnder(parent *Point) {
+	if b.live[parent.Name] {
 		return
 	}
 	if b.live == nil {
 		b.live = map[string]bool{}
 	}
-	b.live[point.Name] = true
-	b.flat.Live = append(b.flat.Live, point.Name)
+	b.live[parent.Name] = true
+	b.flat.Live = append(b.flat.Live, parent.Name)
 }
 
 // overruled warns if a child that inherits the parent's match (Link.Inherit) has another value than the parent for
@@ -181,9 +182,9 @@ func (b *builder) delegates(rule *api.HTTPRouteRule) bool {
 // toRoutes reports whether a backendRef selects routes. It returns false in a GRPCRoute, which does not delegate.
 func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toRoutes(ref) }
 
-// delegate translates the delegating rule with index i: it adds a Point to b.flat.Points for each position of each
-// match (see places). The result ok is false if a filter of the rule cannot be applied. Then all rules of child
-// routes below answer 500.
+// delegate translates the delegating rule with index i. It adds one Point to b.flat.Points for each match of the rule
+// at each position in the delegation tree (see places). The rules of child routes are placed below a Point. The
+// result ok is false if a filter of the rule cannot be applied. Then all rules of child routes below answer 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
 	a := &actionBuilder{builder: b}
@@ -216,9 +217,10 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	return ok
 }
 
-// blockOf returns the block of a delegating match. A block keeps together all rules below the match when rules are
-// sorted (see ir.Rule.Blocks). The parameter rule is the rule for requests that match, but that no child route serves
-// (Point.Rest). The block is a copy of this rule with only the fields that Compare reads, such as Match and Weight.
+// blockOf returns the block of a delegating match. A block is a Rule that stands for the match when rules are sorted:
+// all rules below the match stay together at the position of the block (see ir.Rule.Blocks). The parameter rule is
+// the rule for requests that match, but that no child route serves (Point.Rest). The block is a copy of this rule
+// with only the fields that Compare reads, such as Match and Weight.
 func blockOf(rule *ir.Rule) *ir.Rule {
 	block := *rule
 	block.Section, block.Blocks, block.Action = "", nil, ir.Action{} // these do not affect the order
@@ -226,10 +228,12 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 }
 
 // rest returns the action for requests that match a delegating rule, but no rule of a child. The action sends the
-// requests to the backends of the delegating rule. It answers 500 if there is no backend that can get requests, or
-// if the rule's Level is Closed. The result guarded is true if the rule has backendRefs to backends, even if they
-// cannot be resolved (docs/design/kgateway.md#what-answers-when-something-is-wrong). The parameter at is the path of
-// the rule.
+// requests to the backends of the delegating rule. It answers 500 if there is no backend that can get requests, or if
+// a filter of the rule cannot be applied (level.Closed). The parameter at is the path of the rule.
+//
+// The result guarded is true if the rule has backendRefs to backends, even if they cannot be resolved. The action is
+// then served even if children have rules below the match (see Point.Guarded and
+// docs/design/kgateway.md#what-answers-when-something-is-wrong).
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {

@@ -86,9 +86,9 @@ func Wants(route manifest.Key, points []*Point) []Property {
 	return uniqueProperties(out)
 }
 
-// Offers returns all properties by which a parent may find a route as its child. A route with parentRefs, but none
-// to an HTTPRoute, is a root. A root has only the property of its name, so that a parent which names the root can
-// report why the root is not accepted. Offers returns nil if the object is not an HTTPRoute.
+// Offers returns all properties by which a parent may find a route as its child. A route with parentRefs, but none to
+// an HTTPRoute, is a root, and cannot be a child. A root still offers its name. So a route that delegates to the root
+// by name can report why the root is not accepted as a child. Offers returns nil if the object is not an HTTPRoute.
 func Offers(object *manifest.Object) []Property {
 	route, ok := manifest.As[*api.HTTPRoute](object)
 	if !ok {

@@ -52,10 +52,10 @@ func IsBelow(rule, guard *ir.Rule) bool {
 	return guard.Guard && strings.HasPrefix(rule.Name, guard.Name+">")
 }
 
-// Parting compares the way to the rule a with the way to the rule b. The steps of a way are the delegating matches
-// from the root route down (ir.Rule.Chain); the last step is the match of the rule itself. Parting returns the steps
-// at the first position where the ways differ in route, rule or match: x is the step of the way to a, and y is the
-// step of the way to b. If there is no such position, x and y are the steps at the last position of the shorter way.
+// Parting finds where the ways from the root route to the rules a and b part. The way to a rule is a list of steps:
+// the delegating matches from the root route down (ir.Rule.Chain), and then the match of the rule itself. Parting
+// returns the first pair of steps that differ in route, rule or match: x is the step of a's way, and y is the step
+// of b's way. If there is no such pair, x and y are the steps at the end of the shorter way.
 func Parting(a, b *ir.Rule) (x, y ir.Hop) {
 	for i := 0; ; i++ {
 		x, y = hopOf(a, i), hopOf(b, i)

@@ -21,11 +21,11 @@ func Why(winner, loser *ir.Rule) string {
 	return "it is the same rule"
 }
 
-// whyBlocks returns the beginning of the text of Why. The parameter first is for the winner: the winner itself, or a
-// block that contains the winner. The parameter second is the same for the loser. The function parting finds both. A
-// block stands for all rules below one delegating match (see ir.Rule.Blocks). The parameters firstIsBlock and
-// secondIsBlock are true if first and second are blocks. The text names the match and the route of each block. If
-// neither is a block, the text is "".
+// whyBlocks returns the beginning of the text of Why. A block stands for all rules below one delegating match (see
+// ir.Rule.Blocks). The parameter first is the winner, or a block that contains the winner. Then firstIsBlock is true.
+// The parameter second is the loser, or a block that contains the loser. Then secondIsBlock is true. The function
+// parting finds first and second. The text names the match and the route of each block. If neither first nor second
+// is a block, the text is "".
 func whyBlocks(firstIsBlock, secondIsBlock bool, first, second *ir.Rule) string {
 	switch {
 	case firstIsBlock && secondIsBlock:

@@ -147,9 +147,9 @@ func (c *celChecker) ident(name string) {
 	}
 }
 
-// selects checks an expression that reads a field, such as request.path. If it is a field of an attribute, selects
-// sets c.fault if Envoy does not know the attribute, or the field of the attribute. If it is a field of another
-// expression, selects checks that expression. The parameter depth is how deep the field is nested.
+// selects checks an expression of the form x.field, such as request.path. If x is a name, selects sets c.fault if
+// Envoy does not know an attribute x, or if the attribute x has no such field (see celAttributes). If x is another
+// expression, selects checks x. The parameter depth is how deep x.field is nested in the whole expression.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
 		c.walk(s.Operand(), depth+1)

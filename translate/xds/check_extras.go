@@ -36,8 +36,8 @@ func (c *checker) messages(extras *ir.Extras) {
 	}
 }
 
-// message checks one message (the parameter config), as the method messages does. If config is nil, message does
-// nothing.
+// message checks the parameter config, which is the configuration of a filter. If config violates the constraints of
+// its type, so that Envoy would reject it, message adds a problem. If config is nil, message does nothing.
 func (c *checker) message(config message) {
 	if config == nil {
 		return

@@ -106,7 +106,8 @@ func (c *checker) authPrefix(field, prefix string) {
 // lists of headers.
 const maxHeaderName = 256
 
-// nameLength rejects a name that is too long. The lists of the filter ExternalAuth have no limit of their own.
+// nameLength rejects a header name that is too long. The filter ExternalAuth needs this check: the Gateway API
+// limits how many names its lists have, but not how long each name is.
 func (c *checker) nameLength(field, name string) {
 	if len(name) > maxHeaderName {
 		c.reject(field, fmt.Sprintf("the name of header %q is %d bytes long, over the limit of %d", manifest.Shorten(name), len(name), maxHeaderName), "shorten it")

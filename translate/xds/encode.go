@@ -23,7 +23,7 @@ type Host struct {
 	sum   Sum
 }
 
-// HostOf returns a Host that is one encoded message.
+// HostOf returns a Host that has one part: the parameter body, which is a whole encoded VirtualHost.
 func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(body)} }
 
 // Same reports whether both hosts have the same bytes.

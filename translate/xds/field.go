@@ -98,8 +98,9 @@ func withExtras(action ir.Action) ir.Action {
 	return action
 }
 
-// setExtras writes settings of policies into Envoy's action: those that a rule cannot have itself (see
-// policyField.action). The parameter extras may be nil.
+// setExtras writes some settings of policies into Envoy's RouteAction: the settings whose policyField has the
+// function action. The other settings are written by the fields filters and fill of policyField. The parameter extras
+// may be nil.
 func setExtras(action *routev3.RouteAction, extras *ir.Extras) {
 	if extras == nil {
 		return

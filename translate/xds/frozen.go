@@ -26,16 +26,16 @@ func hostBodiesOf(table []byte) hostBodies {
 // Frozen merges the new version of a RouteConfiguration (the parameter after) with the old version (the parameter
 // before, encoded). The domains in the parameter hosts are frozen: their virtual hosts are from the old version. If
 // the old version has no virtual host for a frozen domain, the result has none either. All other virtual hosts are
-// from the new version. The result differs is true if the merged RouteConfiguration has other virtual hosts than the
-// old version.
+// from the new version. The second result is true if the merged virtual hosts differ from those of the old version.
 //
 // Every request must get the answer of one of the two versions. So Frozen may freeze further domains. For example,
-// only one version has a virtual host for a.example.com. The other version then answers the requests for
-// a.example.com with the virtual host of the wildcard *.example.com. If the result does not have a.example.com, its
-// *.example.com must be from that other version. So there are two cases in which Frozen freezes a further domain:
-//   - Only the new version has a.example.com, and it is frozen. Frozen then freezes *.example.com, too.
-//   - Only the old version has a.example.com, and *.example.com is frozen. Frozen then freezes a.example.com, too.
-func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, differs bool) {
+// one version has a virtual host for a.example.com. The other version has none, and answers the requests for
+// a.example.com with the virtual host of the wildcard *.example.com. There are two cases:
+//   - Only the new version has a.example.com, and it is frozen. The result then lacks a.example.com, and
+//     *.example.com gets its requests. So *.example.com must be from the old version: Frozen freezes it, too.
+//   - Only the old version has a.example.com, and *.example.com is frozen. Without a.example.com, its requests would
+//     get the old *.example.com, as in neither version. So Frozen freezes a.example.com, too.
+func Frozen(after *Resource, before []byte, hosts map[string]bool) (table Resource, changed bool) {
 	old, now := hostBodiesOf(before), hostBodiesOf(after.Body)
 	frozen := freeze(hosts, old, now)
 	all := maps.Clone(now)
@@ -79,10 +79,9 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 	return frozen
 }
 
-// cover returns the wildcard to whose virtual host Envoy sends the requests for a host that has no virtual host of
-// its own. The parameter name is the domain of the host, which may itself be a wildcard. The result is the most
-// specific matching wildcard in the parameter domains, other than the domain itself. It is "" if no other wildcard
-// matches.
+// cover returns the most specific wildcard in the parameter domains that covers name, other than name itself. It
+// returns "" if there is none. The parameter name is a domain, and may itself be a wildcard. If name has no virtual
+// host of its own, Envoy sends its requests to the virtual host of the wildcard that cover returns.
 func cover(name string, domains hostBodies) string {
 	if name == "*" {
 		return ""

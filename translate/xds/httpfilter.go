@@ -97,9 +97,9 @@ func (f *httpFilter) config(extras *ir.Extras, l level) message {
 	return chainWith(chain)
 }
 
-// innerFilter is an HTTP filter that is not in the listener's filter chain itself. The listener's chain has an empty
-// filter chain as one of its filters. A route or virtual host puts the innerFilters into this empty chain (see
-// httpFilter.service).
+// innerFilter is an HTTP filter that is not itself one of the listener's HTTP filters. Among the listener's HTTP
+// filters is a filter that contains a chain of filters, which is empty. The configuration of a route or virtual
+// host fills this chain with innerFilters (see httpFilter.service).
 type innerFilter struct {
 	name   string
 	config message

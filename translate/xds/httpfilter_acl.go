@@ -244,11 +244,12 @@ func rbacMetadata(key string, match ir.StringMatch) *xdsmatcherv3.Matcher_Matche
 	}}
 }
 
-// localResponse returns the answer to a denied request. It has no body, so that with a status such as 404 it does not
-// reveal that a filter denied the request. The access log gets response code details with the name of the ACL rule
-// (the parameter policy). The field response.BlockedBy is the name of a response header, and the parameter blockedBy
-// is the value of this header. localResponse sets the details itself, because Envoy 1.40 reads freed memory if it has
-// to preserve them.
+// localResponse returns the answer to a denied request. The answer has no body, so that with a status such as 404 it
+// does not reveal that a filter denied the request. If response.BlockedBy is not "", it is the name of a response
+// header, and the parameter blockedBy is the value of this header. For the access log, the answer has response code
+// details with the name of the ACL rule (the parameter policy). localResponse writes these details as text. Envoy
+// could instead preserve the details of its rbac filter (preserve_response_code_details), but Envoy 1.40 then reads
+// freed memory.
 func localResponse(response *ir.ACLResponse, policy, blockedBy string) *localv3.LocalResponsePolicy {
 	details := fmt.Sprintf("rbac_access_denied_matched_policy[%s]", strings.Join(strings.Fields(policy), "_"))
 	answer := &localv3.LocalResponsePolicy{

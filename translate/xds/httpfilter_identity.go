@@ -37,9 +37,10 @@ func beforeAuth(extras *ir.Extras) []innerFilter {
 	return appendMutation(out, extAuthName+"/clean", changes)
 }
 
-// behindAuth returns the filter that runs after an authorization by HTTP. Some headers are sent to the service by
-// the client and also written by the service. For these headers, the filter lets the backend get only the values
-// in the service's answer. behindAuth returns nil for a gRPC service, or if there are no such headers.
+// behindAuth returns the filter that runs after an HTTP authorization service (extAuth) has answered. It is about
+// request headers that Envoy passes from the client to the service, and that the service may also set for the
+// backend. For these headers, the backend gets only the values in the service's answer. behindAuth returns nil for a
+// gRPC service, or if there are no such headers.
 func behindAuth(extras *ir.Extras) []innerFilter {
 	auth := extras.ExtAuth.Extension.Auth
 	if auth.HTTP == nil {

@@ -12,10 +12,9 @@ import (
 
 const locationName = "envoy.filters.http.header_mutation/location"
 
-// locationFilter returns the filter that removes the port from the Location of a redirect. Without a port in the
-// route, Envoy keeps the port of the request's host. With a port in the route, Envoy always writes this port, even
-// if it is the default port of the scheme. But the default port must not be written (Gateway API,
-// HTTPRequestRedirectFilter.port).
+// locationFilter returns the filter that removes the scheme's default port from the Location of a redirect. The
+// Gateway API demands this (HTTPRequestRedirectFilter.port), but a route of Envoy cannot do it: with a port in the
+// route, Envoy always writes the port, and without a port, Envoy keeps the port of the request's host.
 func locationFilter() httpFilter {
 	return httpFilter{name: locationName, chain: emptyMutation, route: portlessLocation}
 }

@@ -31,9 +31,12 @@ func rbacRules(extras *ir.Extras) message {
 	return &rbacfilterv3.RBACPerRoute{Rbac: &rbacfilterv3.RBAC{Matcher: rbacMatcher(extras.RBAC)}}
 }
 
-// rbacMatcher returns a matcher that decides by the client's address. Clients in Blocked are denied. Clients in
-// Allowed, or all other clients if Allowed is empty, get the action of expressionMatch. The remaining clients are
-// allowed if rbac.Deny is true, and denied if it is false.
+// rbacMatcher returns a matcher that decides by the client's address:
+//   - Clients in rbac.Blocked are denied.
+//   - Clients in rbac.Allowed get the action of expressionMatch. If rbac.Allowed is empty, all clients get this
+//     action, except those in rbac.Blocked.
+//   - If rbac.Allowed is not empty, all other clients do not match the policy. They are allowed if rbac.Deny is true,
+//     and denied if it is false.
 func rbacMatcher(rbac *ir.RBAC) *xdsmatcherv3.Matcher {
 	other := rbacAction(rbacPolicy+"-default", rbac.Deny)
 	next := expressionMatch(rbac, other)

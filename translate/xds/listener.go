@@ -58,9 +58,10 @@ func Listener(port *ir.Port) Resource {
 	return newResource(ListenerType, port.Name, marshal(listener))
 }
 
-// listenerOf returns a listener with its name and addresses, but without filters. It ignores Port.Exclusive. For
-// TCP, the function Listener sets enable_reuse_port=false if Port.Exclusive is true. For UDP, this option would make
-// several threads share one socket, and Envoy could not assign datagrams to their sessions.
+// listenerOf returns a listener with its name and addresses, but without filters. It does not set enable_reuse_port.
+// For TCP, the function Listener sets enable_reuse_port to false if Port.Exclusive is true. For UDP,
+// enable_reuse_port must stay true, the default. With false, several threads would share one socket, and Envoy could
+// not assign datagrams to their sessions.
 func listenerOf(port *ir.Port) *listenerv3.Listener {
 	listener := &listenerv3.Listener{
 		Name:             port.Name,

@@ -8,9 +8,9 @@ import (
 )
 
 // Prefix returns a text with which the path of every matching request begins. The path includes the query. For
-// example, a match with the path prefix /foo also accepts "/foo?x", so Prefix returns "/foo". For a regular
-// expression, Prefix may find no such text. It then returns match.Within, which may be "". Prefix must agree with
-// routeMatch.
+// example, a match with the path prefix /foo also accepts "/foo?x", so Prefix returns "/foo" and not "/foo/". For a
+// regular expression, two prefixes may be known: the literal beginning of the expression, and match.Within. Prefix
+// then returns the longer one, or "" if neither is known. Prefix must agree with routeMatch.
 func Prefix(match *ir.Match) string {
 	prefix := match.Path.Value
 	if match.Path.Kind == ir.PathRegex {

@@ -126,12 +126,12 @@ const (
 	filterConfigURL                       = "type.googleapis.com/envoy.config.route.v3.FilterConfig"
 )
 
-// ListenerFor returns the listener for Envoys of one release (the parameter of). HTTP filters that the release does
-// not have are left out. If none is left out, same is true, and the result is the given listener.
-func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
+// ListenerFor returns the listener for Envoys of the given release. HTTP filters that the release does not have are
+// left out. If none is left out, same is true, and the result is the given listener.
+func ListenerFor(listener *Resource, release Release) (out Resource, same bool) {
 	var lacking []feature
 	for _, f := range features() {
-		if of.Before(f.chain) {
+		if release.Before(f.chain) {
 			lacking = append(lacking, f)
 		}
 	}
@@ -162,24 +162,24 @@ func ListenerFor(listener *Resource, of Release) (out Resource, same bool) {
 	return newResource(listener.Type, listener.Name, body), false
 }
 
-// filterField returns a copy of an encoded message without some elements of a repeated field. The parameter of is
-// the number of that field. An element is left out if the function keep returns false for it.
-func filterField(body []byte, of protowire.Number, keep func([]byte) bool) []byte {
+// filterField returns a copy of an encoded message without some elements of a repeated field. The parameter
+// fieldNumber is the number of this field. An element is left out if the function keep returns false for it.
+func filterField(body []byte, fieldNumber protowire.Number, keep func([]byte) bool) []byte {
 	out := make([]byte, 0, len(body))
 	eachField(body, func(number protowire.Number, field, value []byte) {
-		if number != of || keep(value) {
+		if number != fieldNumber || keep(value) {
 			out = append(out, field...)
 		}
 	})
 	return out
 }
 
-// Lacks returns the routes and virtual hosts of an encoded RouteConfiguration that need a feature which a release
-// (the parameter of) does not have. Optional features do not count. These routes and virtual hosts must answer 500:
-// Envoy would ignore the configuration of a missing filter, and let requests pass. If a virtual host is in the
-// result, its routes need not be.
-func Lacks(table []byte, of Release) (all []Lack) {
-	return lacksOf(table, lackedBy(of, false))
+// Lacks returns the routes and virtual hosts of an encoded RouteConfiguration that need a feature which the given
+// release does not have. Optional features do not count. These routes and virtual hosts must answer 500: Envoy would
+// ignore the configuration of a missing filter, and let requests pass. If a virtual host is in the result, its routes
+// need not be.
+func Lacks(table []byte, release Release) (all []Lack) {
+	return lacksOf(table, lackedBy(release, false))
 }
 
 // lacksOf returns the routes and virtual hosts of an encoded RouteConfiguration that use one of the features in the
@@ -214,22 +214,22 @@ func lacksOf(table []byte, lacking []feature) (all []Lack) {
 	return all
 }
 
-// lackedBy returns the features that routes cannot use in Envoys of one release (the parameter of). If the parameter
-// optional is true, it returns only optional features, and if it is false, only those that are not optional.
-func lackedBy(of Release, optional bool) (lacking []feature) {
+// lackedBy returns the features that routes cannot use in Envoys of the given release. If the parameter optional is
+// true, it returns only optional features, and if it is false, only those that are not optional.
+func lackedBy(release Release, optional bool) (lacking []feature) {
 	for _, f := range features() {
-		if f.optional == optional && of.Before(f.routes) {
+		if f.optional == optional && release.Before(f.routes) {
 			lacking = append(lacking, f)
 		}
 	}
 	return lacking
 }
 
-// TableFor returns the RouteConfiguration for Envoys of one release (the parameter of). Optional features that the
-// release does not have are removed from the routes. If nothing is removed, same is true, and the result is the given
+// TableFor returns the RouteConfiguration for Envoys of the given release. Optional features that the release does
+// not have are removed from the routes. If nothing is removed, same is true, and the result is the given
 // RouteConfiguration. TableFor does not remove other features that the release does not have (see Lacks).
-func TableFor(table *Resource, of Release) (out Resource, same bool) {
-	lacking, same := lackedBy(of, true), true
+func TableFor(table *Resource, release Release) (out Resource, same bool) {
+	lacking, same := lackedBy(release, true), true
 	if len(lacking) == 0 {
 		return *table, true
 	}
@@ -257,8 +257,9 @@ func (f *feature) lack(p Piece) Lack {
 	return Lack{Part: p.Part, Fault: Fault{Sum: p.Sum()}, Field: f.field, What: f.what, Since: f.routes}
 }
 
-// changesCase reports whether a configuration of header_mutation uses the template functions "lower" or "upper".
-// Releases of Envoy without this feature cannot enable these functions in the CEL formatter.
+// changesCase reports whether a configuration of header_mutation uses the CEL functions lowerAscii or upperAscii. A
+// transformation has these functions as lower and upper. Older releases of Envoy cannot enable them in the CEL
+// formatter (see features).
 func changesCase(config []byte) bool {
 	mutations, _ := bytesAt(config, anyValue, perRouteMutations)
 	if _, computes := bytesAt(mutations, mutationsFormatters); !computes {
@@ -268,10 +269,9 @@ func changesCase(config []byte) bool {
 }
 
 // needed returns a feature that an encoded virtual host or route (the parameter part) uses, or nil if it uses none.
-// The parameter of is the list of the features that needed looks for. The parameter configs is the number of the
-// protobuf field typed_per_filter_config in part. An entry of that field that only disables a filter uses no
-// feature.
-func needed(part []byte, configs protowire.Number, of []feature) (first *feature) {
+// needed looks only for the features in the parameter candidates. The parameter configs is the number of the protobuf
+// field typed_per_filter_config in part. An entry of that field that only disables a filter uses no feature.
+func needed(part []byte, configs protowire.Number, candidates []feature) (first *feature) {
 	eachField(part, func(number protowire.Number, _, entry []byte) {
 		if number != configs || first != nil {
 			return
@@ -281,8 +281,8 @@ func needed(part []byte, configs protowire.Number, of []feature) (first *feature
 		if url, _ := bytesAt(config, anyTypeURL); string(url) == filterConfigURL {
 			return // it turns the filter off
 		}
-		for i := range of {
-			if f := &of[i]; f.names(string(name)) && (f.uses == nil || f.uses(config)) {
+		for i := range candidates {
+			if f := &candidates[i]; f.names(string(name)) && (f.uses == nil || f.uses(config)) {
 				first = f
 			}
 		}

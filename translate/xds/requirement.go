@@ -14,8 +14,7 @@ import (
 // resource, and an edit of the configuration changes no listener. A route names one requirement of the filter.
 const JWTFilter = "gatefold/jwt"
 
-// Field numbers that are read and written by hand: of envoy.config.core.v3.TypedExtensionConfig, and of
-// envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication.
+// Field numbers of envoy.config.core.v3.TypedExtensionConfig, which this file encodes and decodes with protowire.
 const (
 	filterName   protowire.Number = 1
 	filterConfig protowire.Number = 2

@@ -34,8 +34,8 @@ func (s Socket) All() Socket {
 // Binding is the set of sockets (addresses with ports) that a listener binds.
 type Binding struct {
 	Sockets []Socket
-	// Exclusive is true if the listener shares its ports with no other socket: not with one at 0.0.0.0 or "::", and
-	// not with one of the same Envoy.
+	// Exclusive is true if the listener has enable_reuse_port false. On one port, 0.0.0.0 (or "::") and another
+	// address of the same family then cannot both be bound, not even by one Envoy.
 	Exclusive bool
 }
 

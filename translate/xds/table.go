@@ -191,10 +191,11 @@ func nameOf(route []byte) (name string) {
 // is left out if Fault.Match is true. A Fault applies only if its Sum is the hash of the part. The map found has
 // the parts whose Faults applied.
 //
-// If all routes of a Leaf are left out, Envoy answers 404 for the paths of the Leaf. This answer is right: a Leaf
-// has all routes that can match its paths, up to the first covering route (see Covers), so that no other route can
-// match. A covering route is never left out, because it matches by its path alone, and Envoy accepts every path
-// that checkMatch accepts.
+// If all routes of a Leaf are left out, Envoy answers 404 for the paths of the Leaf. This answer is right. A Leaf
+// has all routes that can match its paths, up to the first covering route (see Covers). A covering route is never
+// left out, because it matches by its path alone, and Envoy accepts every path that checkMatch accepts. So a Leaf
+// whose routes are all left out had no covering route: it had all routes that can match its paths, and no other
+// route can match.
 func Without(table *Resource, faults map[Part]Fault) (out Resource, found map[Part]bool) {
 	found = map[Part]bool{}
 	var hosts []Host

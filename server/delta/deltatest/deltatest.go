@@ -111,9 +111,9 @@ func typed(name string, message proto.Message) *cncfcorev3.TypedExtensionConfig 
 }
 
 // listOf returns the routes for one key of a prefix tree, in order. The parameter keys has all keys of the tree.
-// The tree uses the longest key with which a path begins. So a route is in the list if it can match a path for
-// which the parameter key is this longest key. The list ends with the first route that matches every path which
-// begins with key.
+// Envoy looks up a path by the longest key with which the path begins. listOf returns the routes that can match a
+// path that Envoy looks up by the parameter key. The list ends with the first route that matches every path that
+// begins with this key.
 func listOf(routes []*routev3.Route, key string, keys []string) (list []*routev3.Route) {
 	for _, r := range routes {
 		path := literal(r.Match)

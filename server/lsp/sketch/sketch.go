@@ -380,7 +380,8 @@ func (p *parser) scalar(stops string) *Node {
 	return n
 }
 
-// endsFlowKey reports whether a colon before the byte c ends a key in a flow.
+// endsFlowKey reports whether a colon inside { } or [ ] is the end of a key. The parameter c is the byte after the
+// colon.
 func endsFlowKey(c byte) bool { return isBlank(c) || strings.IndexByte(",[]{}", c) >= 0 }
 
 // unquote returns a scalar without its quotes. It decodes no escapes, because names contain none.

@@ -29,7 +29,7 @@ func (s seal) sum(texts ...string) []byte {
 	return h.Sum(nil)[:sumBytes]
 }
 
-// text returns the sum of the texts in hex.
+// text returns the HMAC of the texts (see the method sum), written in hex.
 func (s seal) text(texts ...string) string { return hex.EncodeToString(s.sum(texts...)) }
 
 // rule returns a copy of a rule in which sums replace the secrets. It leaves out Blocks, which only the
