@@ -36,8 +36,8 @@ type stage struct {
 	// is the node.id, or the address if there is none. The value is true if a newer revision was published since.
 	// The map is emptied when canaries accept the changes in pending, or when everything is promoted.
 	left map[string]bool
-	// lasting is true if a revision was frozen when gatefold stopped, and canaries have not accepted any revision
-	// since.
+	// lasting is true while a revision stays frozen after a restart (see the constant frozen, and Fleet.Unpromoted).
+	// lasting becomes false when canaries accept a revision, or when all changes are promoted or undone.
 	lasting bool
 	// uncounted is true if gatefold restarted while a revision was not promoted, and the failed requests of the
 	// canaries (Staging.MaxErrors) must still be counted for this revision. After the restart, it is not known what

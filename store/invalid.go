@@ -25,8 +25,8 @@ type Invalid struct {
 	// Nameless is true if metadata.name is missing or is not a valid name. Such an object has no status.
 	Nameless   bool
 	Generation int64
-	// Mistakes has at most maxMistakeFields errors, and at least one. Message shows only the first. More is the
-	// number of the other errors.
+	// Mistakes has the first errors: at least one, and at most maxMistakeFields. More is the number of errors that are
+	// not in Mistakes. The method Message shows only the first error.
 	Mistakes []Mistake
 	More     int
 	// Class is the gatewayClassName of a Gateway, or the controllerName of a GatewayClass. It is "" if the

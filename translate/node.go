@@ -162,8 +162,8 @@ type pointsOut struct {
 	Closed map[string]bool
 }
 
-// overBudget reports whether routes of a namespace must not become children of the node, because they would
-// exceed the budget (see budgetOut). Such routes have no links to the node.
+// overBudget reports whether the budget (see budgetOut) excludes the routes of a namespace as children of the node.
+// If overBudget returns true, no links between the node and these routes are made (see linkOut).
 func (out *pointsOut) overBudget(namespace string) bool {
 	if closed, ok := out.Closed[namespace]; ok {
 		return closed

@@ -33,9 +33,10 @@ type rejectedChild struct {
 type rejectedChildKey struct {
 	// Child is the rejected candidate: the route that could be a child of the parent.
 	Child manifest.Key
-	// Node is true if the candidate is nevertheless a child of the parent, with a node of its own in the tree
-	// (flatKey). It is then rejected because some Points of the parent (see route.Point) lead to none of its rules.
-	// If Node is false, rules of the parent do not accept the candidate as child.
+	// Node distinguishes two kinds of rejection:
+	//   - false: some rules of the parent do not accept the candidate as child.
+	//   - true: rules of the parent accept the candidate, so it is a child with a node in the tree (flatKey). But some
+	//     Points of the parent (see route.Point) lead to none of the child's rules.
 	Node bool
 }
 

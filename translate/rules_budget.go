@@ -261,7 +261,8 @@ func (r *budgetRules) runCutAll(c *memo.Ctx, _ struct{}) map[branchKey]budgetOut
 // cut returns the branches (see branchKey) that must stop delegating, each with its budget. It counts the rules of
 // all branches together, level by level, from the root down. If the rules of a branch at one level would make the
 // count exceed bound.Limit, these rules are not counted, and the branch keeps only the levels above. The parameter
-// levels is the largest number of levels. Each budget is a copy of bound with Depth and Rules set.
+// levels is how many levels are counted at most (Options.MaxDepth). Each budget is a copy of bound with two more
+// fields. Depth is the number of levels that the branch keeps. Rules is the count that would have exceeded the limit.
 func (so crowd) cut(levels int, bound budgetOut) map[branchKey]budgetOut {
 	out, rules, asked := map[branchKey]budgetOut{}, 0, map[string]int{}
 	for depth := range levels {

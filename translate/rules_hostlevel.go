@@ -140,10 +140,10 @@ type hostOf struct {
 	above    bool   // the object is the Gateway of the ListenerSet that defines the listener
 }
 
-// gatherHost adds policies to a gathering (the parameter into): the policies of the Gateway or ListenerSet
-// host.object, and the policies of its listener host.listener. If host.above is true, the object is a Gateway, but
-// the listener belongs to a ListenerSet of this Gateway. The added policies then get the Standing ByGateway, so that
-// the policies of the ListenerSet win.
+// gatherHost adds policies to a gathering (the parameter into): the policies that target the Gateway or ListenerSet
+// host.object as a whole, and those that target its section host.listener. If host.above is true, the listener
+// belongs to a ListenerSet, and host.object is the Gateway of this ListenerSet. The added policies then get the
+// Standing ByGateway, so that the policies of the ListenerSet, from another call of gatherHost, win over them.
 func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
 	if !r.in.aims.any(c, host.object) {
 		return

@@ -189,10 +189,10 @@ func listenersOf(_ manifest.Key, g *listen.Gateway) (keys []listenerKey) {
 	return keys
 }
 
-// runHostShare returns the share (see copies) of a listener: the cost of what policies add to all its virtual
-// hosts. It computes the cost without building the virtual hosts. The cost is that of all policies of the listener
-// together, but a share names only one policy: the policy with the most expensive field (hostLevel.Heaviest). If
-// the policies cost at most freeUnits in each virtual host, the result is the zero share.
+// runHostShare returns a share for a listener (see the types share and copies). The share has the cost of what all
+// policies of the listener together add to its virtual hosts. The cost is computed without building the virtual
+// hosts. The share's Key names only one of these policies, the one with the most expensive field
+// (hostLevel.Heaviest). If the policies together cost at most freeUnits in each virtual host, the share is zero.
 func (r *spreadRules) runHostShare(c *memo.Ctx, key listenerKey) share {
 	if !r.in.policed.Get(c, key.Gateway) {
 		return share{}

@@ -54,17 +54,19 @@ type signInKey struct {
 	Extension manifest.Key // the GatewayExtension of the provider
 }
 
-// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. For each identity
-// provider with which the node's rules make users sign in, the node needs a pair of rules. A root gets one pair for
-// each provider. A child gets one pair for each provider and each match by which its parent delegates. Such a pair
-// matches only requests that the parent delegates by this match. The parameter links has the delegating matches of
-// the parent.
+// addSignInRules returns the rules for callback and logout that a node (see flatKey) needs. The node needs a pair of
+// rules for each identity provider with which the node's rules make users sign in. A child has a pair for each
+// provider and each match by which the parent delegates to the child. Such a pair matches only requests that the
+// parent delegates by this match. The parameter links has the delegating matches of the parent; it is empty for a
+// root.
 //
-// The function delegator gets a rule of the node. It returns the provider that the delegating rules above this rule
-// use. If the rule uses the same provider, addSignInRules adds no pair, because the parent already has one. If the
-// parent does not delegate the path for callback or logout, addSignInRules adds a problem to out instead of the
-// pair.
-func (out *flatOut) addSignInRules(links []route.Link, delegator func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
+// A child gets no pair in two cases:
+//   - The rules that delegate to the child's rule, from the root down to the parent, use the same provider. A route
+//     above the child then has the pair already. The function providerAbove returns the provider of these delegating
+//     rules, for a rule of the child.
+//   - The parent does not delegate the path for callback or logout to the child, so requests for this path cannot
+//     reach the child. addSignInRules then adds a problem to out.
+func (out *flatOut) addSignInRules(links []route.Link, providerAbove func(*ir.Rule) manifest.Key) (added []*ir.Rule) {
 	done := map[signInKey]bool{}
 	rules := slices.Clone(out.Rules)
 	for _, point := range out.Points {
@@ -84,7 +86,7 @@ func (out *flatOut) addSignInRules(links []route.Link, delegator func(*ir.Rule) 
 		}
 		done[key] = true
 		if key.Point != "" {
-			if delegator(base) == use.Key {
+			if providerAbove(base) == use.Key {
 				continue
 			}
 			at := slices.IndexFunc(links, func(l route.Link) bool { return l.Point.Name == key.Point })

@@ -65,9 +65,9 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 // twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the group
 // must have the same hash of their match. Two kinds of rules are left out:
 //   - The rule that the function closedHosts makes for a route with too many copies (see overload).
-//   - A guard (ir.Rule.Guard), if a rule of one of its child routes is also in the group, and that rule is for all
-//     hosts. The child's rule then takes all requests of the guard. That is no problem, because a guard is only for
-//     requests that no rule of its child routes matches.
+//   - A guard, if a rule of one of its child routes is also in the group, and the child's rule is for all hosts. A
+//     guard (ir.Rule.Guard) answers the requests that a delegating rule matches, but no rule of a child route. Here
+//     the child's rule matches all these requests. So the guard gets no request, which is as intended.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {

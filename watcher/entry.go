@@ -32,8 +32,9 @@ type node struct {
 	chain   []string
 	again   bool
 	entries []*entry // sorted by path
-	// links has the names of all links here, symbolic and hard ones. The file behind a link can change by another
-	// name, even a hidden one.
+	// links has the names of all links in the directory, symbolic and hard ones. Whenever lookAt compares some names
+	// of the directory, it also compares all links. The reason is that a program can change the file behind a link
+	// through another path, even a hidden one, and then no event names the link.
 	links map[string]bool
 }
 

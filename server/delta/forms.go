@@ -34,8 +34,8 @@ type forms struct {
 	lacks map[xds.Release][]xds.Lack
 }
 
-// source returns the target's entry from which e was made, if e is a variant of it: for example, the route table
-// without its rejected parts. Otherwise it returns e.
+// source returns the original of e, if e is a form (variant) of another entry, for example a route table without its
+// rejected parts. The original is the entry as the Target has it. If e is not a form, source returns e.
 func (e *Entry) source() *Entry {
 	for e.of != nil {
 		e = e.of

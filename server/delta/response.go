@@ -85,7 +85,8 @@ type Response struct {
 	Words   string   // Envoy's error after it rejected the response, without the content of secrets
 
 	nonce string
-	// at is when the response was sent. forgotten has the names in it from which the client unsubscribed since.
+	// at is when the response was sent. forgotten has the names in the response from which the client unsubscribed
+	// after that time.
 	at        time.Time
 	forgotten map[string]struct{}
 	// world and version are only for the state-of-the-world protocol: the resources to send, and the version of

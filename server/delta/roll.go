@@ -261,8 +261,8 @@ func (o *overlay) onto(on *roll) overlay {
 // maxRuns bounds how many lists an overlay keeps, because a look-up of a name searches each of them.
 const maxRuns = 64
 
-// folded returns a copy of the overlay. If the overlay has more than maxRuns lists (runs), the copy has no lists:
-// their names are in the map own instead.
+// folded returns a copy of the overlay. If the overlay has more than maxRuns lists in the field runs, the copy has
+// no lists: folded puts the names of the lists into the copy's field own, which is a map.
 func (o *overlay) folded() overlay {
 	out := *o
 	if len(o.runs) <= maxRuns {

@@ -104,7 +104,7 @@ type RateLimitEntry struct {
 	Header *HeaderName `json:"header,omitempty"`
 }
 
-// GenericEntry is the same for all requests.
+// GenericEntry is a fixed key and a fixed value: Envoy sends the same entry to the service for every request.
 type GenericEntry struct {
 	// Key is the key of the entry.
 	//

@@ -72,9 +72,10 @@ func (e *effect) readHeaders(p *part) {
 // empty if the middleware does not set this header. With forceSTSHeader, readTransport also adds the header to
 // e.response. The parameter h has the fields of the middleware.
 //
-// If isDevelopment, sslRedirect, sslTemporaryRedirect or sslForceHost is true, the routers that use the middleware
-// answer 500: readTransport adds no verdict for this field, and the method part.rest closes routers because of
-// fields without a verdict. If such a field is false, readTransport adds the verdict that it has no effect.
+// readTransport does not support the fields isDevelopment, sslRedirect, sslTemporaryRedirect and sslForceHost. If
+// such a field is false, readTransport adds the verdict that the field has no effect. If such a field is true,
+// readTransport adds no verdict for the field. The method part.rest finds fields without a verdict, and makes the
+// routers that use the middleware answer 500.
 func (e *effect) readTransport(p *part, h map[string]any) {
 	if seconds, ok := number(h["stsSeconds"]); ok && seconds > 0 {
 		e.transport = fmt.Sprintf("max-age=%d", seconds)

@@ -102,9 +102,10 @@ func (n *node[T, L]) choose() (isKey []bool) {
 	return isKey
 }
 
-// leaf returns a leaf for the child c, which is a key. The leaf has the list of the key, and the value made from the
-// list. The parameter up has the items above the child. If the list did not change, leaf returns the child's present
-// leaf (c.leaf). If the key has no items of its own, leaf returns nil.
+// leaf returns the leaf (see the type leaf) of the child c, which must be a key: a node whose prefix gets a list of
+// items. The list has the key's own items (see the method own) and the items above the child (the parameter up).
+// Shape.Leaf makes the value of the leaf from this list. If neither the own items nor up changed, the result is the
+// present leaf, c.leaf. If the key has no own items, the result is nil.
 func (t *Tree[T, L]) leaf(c child[T, L], up *above[T]) *leaf[T, L] {
 	own := c.own(nil)
 	switch {

@@ -41,9 +41,9 @@ type Shape[T, L any] struct {
 	Prefix func(T) string
 	// Covers reports whether the item certainly matches every path that begins with key.
 	Covers func(item T, key string) bool
-	// Single reports whether the item must be in one list only. The list of a key repeats items with shorter prefixes
-	// (see the package comment). To avoid this, no prefix below an item becomes a key if Single is true for the item. A
-	// prefix is below the item if it is longer than the item's prefix and begins with it.
+	// Single reports whether the item must be in one list only. Without Single, an item is repeated in the list of each
+	// key that is longer than the item's prefix and begins with the prefix (see the package comment). If Single is true
+	// for an item, the Tree makes no such longer keys.
 	Single func(T) bool
 	// Twins finds twins, which are items that match the same requests. It returns groups of two or more twins. In a
 	// group, all items have the same prefix, and only the first item ever answers. The argument is sorted by Compare.

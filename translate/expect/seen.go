@@ -98,9 +98,9 @@ func allWords(seen []Seen) string {
 	return strings.Join(slices.Compact(words), ", ")
 }
 
-// seen compares a line with one answer, and adds differences and doubts to c.result. The result name is the backend
-// that answered, or a status (see answerer), or "closed" if the connection ended without an answer. It is "" in all
-// other cases.
+// seen compares the test line c.request with one answer, and adds differences and doubts to c.result. It returns
+// the name of the backend that answered, or a status (see answerer). If the connection ended without an answer, it
+// returns "closed". In all other cases it returns "".
 func (c *comparison) seen(s Seen) (name string) {
 	r := c.request
 	c.result.Got = seenWords(s)

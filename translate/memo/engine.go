@@ -165,8 +165,9 @@ func (n *node) changed() {
 type instance struct {
 	node
 	reads []*node
-	// pins counts the values of sources that require this key's value (see EachOf). While pins is not 0, the value is
-	// computed and kept, even if no rule reads it.
+	// pins counts the source values that require this key's value. A caller of EachOf names a source, for example an
+	// Input, and each value of the source then requires the rule's values for some keys. While pins is not 0, this
+	// key's value is computed and kept, even if no rule reads it.
 	pins                   int32
 	dirty, running, queued bool
 	// ready is true if the value was computed at least once.

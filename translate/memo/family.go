@@ -56,6 +56,6 @@ func (r *Rule[K, V]) describe() Family {
 // unique returns the names sorted and without duplicates.
 func unique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-// named is implemented by all families, and by Index and Join. The method names returns the names that Families
-// writes into Family.Sources and Family.Reads.
+// named is implemented by all families, and by Index and Join. The lists Family.Sources and Family.Reads of other
+// families contain what names() returns: the name of a family, or the names of the sources of an Index or Join.
 type named interface{ names() []string }

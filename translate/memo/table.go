@@ -102,12 +102,13 @@ func (k *keys[K]) each(fn func(*row[K])) {
 	}
 }
 
-// table finds the cells of one family (an Input, Rule or Fold) by their keys. The field keys has rows, which several
-// families share. The cells are stored in these rows. The field kept is the number of cells of the family.
+// table finds the cells of one family (an Input, Rule or Fold) by their keys.
 type table[K comparable, C cellOf[K]] struct {
+	// keys has one row for each key. All families with keys of the type K share the rows: a row has the cells of all
+	// families for the key, at most one cell of each family.
 	keys *keys[K]
 	of   any // the family
-	kept int
+	kept int // the number of cells of the family
 }
 
 // newTable returns an empty table for the cells of one family.

@@ -176,8 +176,9 @@ func (l *language) begin() reading {
 	return reading{states: states}
 }
 
-// read returns the reading after one more character. The result alive is false if no expression matches the new
-// text, and none can match a longer text that begins with the new text.
+// read appends the character r to the text of a reading (the parameter from), and returns the new reading: the
+// longer text, and the states of the automata after it. The result alive is false if no expression matches the
+// longer text, and none can match any continuation of the longer text.
 func (l *language) read(from reading, r rune) (next reading, alive bool) {
 	next = reading{text: from.text + string(r), states: make([][]uint32, len(l.all))}
 	for i, a := range l.all {

@@ -158,8 +158,11 @@ type lists struct {
 //   - If a request was found for the pair before, if no request can meet the pair (see possible), or if both rules
 //     have the same effect, try does nothing.
 //   - If no request can match one of the rules (see unsendable), try stores the reason in f.open.
-//   - If try finds no request, but has not tried all of them, it stores the reason in f.open.
-//   - If a limit ends the search, try stores nothing.
+//   - If try finds no request, and the method requests could not list all requests (for example, not all values of a
+//     header), try stores the reason in f.open.
+//   - If try finds no request among all possible requests with this path, try stores nothing.
+//   - If a limit of the whole finder is exceeded (see spent), try stores nothing. pairsOf then reports that pairs may
+//     be missing.
 func (f *finder) try(path string, l lists, p pair) {
 	if _, known := f.found[p]; known || !f.differs(p) || !possible(p) {
 		return

@@ -94,9 +94,12 @@ func encodeJWKS(keys []jwk) string {
 	return string(text)
 }
 
-// readJWK decodes and checks one key. The result secret is true if the key is private or symmetric; then the result
-// fault is "". If secret is false, fault says why the key cannot be used. It is "" for a key that can be used. If
-// secret is true or fault is not "", the caller must not use the result key, which may be nil.
+// readJWK decodes and checks one key. There are three cases:
+//   - The key can be used: secret is false, and fault is "".
+//   - The key is private or symmetric: secret is true, and fault is "".
+//   - The key cannot be used for another reason: secret is false, and fault has the reason.
+//
+// Only in the first case may the caller use the returned *jwk. In the other cases it may be nil.
 func readJWK(raw json.RawMessage) (key *jwk, fault string, secret bool) {
 	key = &jwk{}
 	if json.Unmarshal(raw, key) != nil {

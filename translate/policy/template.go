@@ -56,12 +56,12 @@ func parseTemplate(value string) (ir.Template, *manifest.Problem) {
 	return out, nil
 }
 
-// templateFault returns the problem that a template uses something that gatefold does not support. The parameter
-// what names this thing, and begins the message.
-func templateFault(what string) *manifest.Problem {
+// templateFault returns the problem that a template uses a feature that gatefold does not support. The message
+// begins with the parameter feature, which is the name or the text of the feature.
+func templateFault(feature string) *manifest.Problem {
 	return &manifest.Problem{
 		Code: "UnsupportedValue", Severity: manifest.Error,
-		Message: what + " in a template is not supported yet", Hint: templateHint,
+		Message: feature + " in a template is not supported yet", Hint: templateHint,
 	}
 }
 

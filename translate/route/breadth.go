@@ -94,11 +94,13 @@ func Spread(route manifest.Key, points []*Point, offered func(Property) map[stri
 	return out
 }
 
-// fanout returns the part of Fanout's estimate for one Property. The parameter under has the Points that select
-// routes by that Property. The parameter b counts these routes and their matches.
-func fanout(under []*Point, b Breadth) int {
-	combined := saturating(b.Within+b.Joined, len(under))
-	placed := saturating(b.Within, nested(under)) + saturating(b.Joined, len(under))
+// fanout estimates how many Envoy routes are added by the children that a parent selects by one Property, for example
+// by a label. The function Fanout describes the estimate, and adds up the results for all Properties. The parameter
+// points has the parent's Points that select by the Property. The parameter b counts the routes that have the
+// Property, and the matches of these routes.
+func fanout(points []*Point, b Breadth) int {
+	combined := saturating(b.Within+b.Joined, len(points))
+	placed := saturating(b.Within, nested(points)) + saturating(b.Joined, len(points))
 	return max(b.Routes, placed, combined/combinedPerRoute)
 }
 

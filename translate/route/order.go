@@ -51,9 +51,9 @@ func compareSteps(x, y *ir.Rule) int {
 	return cmp.Or(order[:]...)
 }
 
-// step returns the block with index i among the blocks that contain a rule, counted from the outermost. A block also
-// has the type Rule (see ir.Rule.Blocks). If there is no block with this index, step returns the parameter rule
-// itself.
+// step returns rule.Blocks[i]: the block with index i around the rule, where index 0 is the outermost block. A block
+// stands for a delegating match with all rules below the match (see ir.Rule.Blocks). If the rule has no block with
+// index i, step returns the rule itself.
 func step(rule *ir.Rule, i int) *ir.Rule {
 	if i < len(rule.Blocks) {
 		return rule.Blocks[i]

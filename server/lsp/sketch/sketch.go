@@ -112,12 +112,14 @@ func separates(line []byte) bool {
 	return found && (len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || rest[0] == ' ')
 }
 
-// parser reads YAML. The field at is the offset from which it reads on. A method that returns a Node or an Entry
-// sets this field to the end of what it read. In the methods, the parameter least is the leftmost column at which
-// the value may begin. The parameter depth counts the values around this value.
+// parser reads YAML. Many methods that read a value have two parameters in common:
+//   - least: the leftmost column at which the value may begin
+//   - depth: the number of values that enclose the value
 type parser struct {
 	text []byte
-	at   int
+	// at is the offset at which to read on. A method that returns a Node or an Entry sets at to the end of what the
+	// method read.
+	at int
 }
 
 // byteAt returns the byte at an offset. It returns a line feed if the offset is outside of the text.
