@@ -151,16 +151,24 @@ func (q *quarantine) ownMatter(words string) bool {
 // room reports whether one more part can be added to q.parts. If q.parts already has maxQuarantine parts, room
 // first drops one of these parts:
 //   - a part that is not in quarantine, and that no connected Envoy rejects or is too old for
-//   - only if the parameter rejected is true: a part that Envoys are too old for, and that none of them rejected
-//     (see known)
+//   - only if there is no such part, and the parameter rejected is true: a part that Envoys are too old for, and
+//     that none of them rejected (see known)
 //
 // The parameter rejected is true if an Envoy rejected the new part. room returns false if no part can be dropped.
 func (q *quarantine) room(rejected bool) bool {
 	if len(q.parts) < maxQuarantine {
 		return true
 	}
+	if q.drop(func(of *suspicion) bool { return len(of.rejectedBy) == 0 && !of.told }) {
+		return true
+	}
+	return rejected && q.drop((*suspicion).known)
+}
+
+// drop removes one part of q.parts for which the function idle returns true. It returns false if there is none.
+func (q *quarantine) drop(idle func(*suspicion) bool) bool {
 	for key, of := range q.parts {
-		if len(of.rejectedBy) == 0 && !of.told || rejected && of.known() {
+		if idle(of) {
 			q.gaveUp = q.gaveUp || of.told
 			delete(q.parts, key)
 			return true

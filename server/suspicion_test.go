@@ -84,6 +84,21 @@ func TestARejectedPartHasRoomAmongThoseThatEnvoysAreTooOldFor(t *testing.T) {
 	}
 }
 
+// A part that no Envoy rejects any more makes room before one that Envoys are too old for.
+func TestAnIdlePartMakesRoomFirst(t *testing.T) {
+	q := newQuarantine(&lock{}, nil, Options{})
+	st := streamOf("")
+	for i := range maxQuarantine {
+		q.noteRejected(st, lackedPart(fmt.Sprint(i)))
+	}
+	idle := keyOf(lackedPart("7"))
+	clear(q.parts[idle].rejectedBy)
+	q.noteRejected(st, rejectedPart("bad"))
+	if q.parts[idle] != nil || len(q.parts) != maxQuarantine {
+		t.Errorf("the idle part is there still, among %d", len(q.parts))
+	}
+}
+
 // A problem names some of the Envoys that are too old, in an order that does not change, and follows those that come and leave.
 func TestTheEnvoysThatAreTooOldForAPart(t *testing.T) {
 	q := newQuarantine(&lock{}, nil, Options{})
