@@ -92,14 +92,15 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 }
 
 // PolicyTargets returns the targets that fail closed when a policy is invalid. The parameters are the policy's kind,
-// the policy as it is written, and its namespace. The result is nil if the kind is no policy that gatefold serves.
-func PolicyTargets(gk apischema.GroupKind, object map[string]any, namespace string) []Target {
+// and the policy as it is written. The result lost is true if the policy has further targets that cannot be read. A
+// target in another namespace than the policy's counts as one in the policy's namespace. The results are zero values
+// if the kind is no policy that gatefold serves.
+func PolicyTargets(gk apischema.GroupKind, object map[string]any) (targets []Target, lost bool) {
 	k := kindOf(gk)
 	if !k.policy() {
-		return nil
+		return nil, false
 	}
-	targets, _ := k.readTargets(object, namespace)
-	return targets
+	return k.readTargets(object, "")
 }
 
 // withoutHistory returns a copy of an object without status, metadata.managedFields and metadata.ownerReferences,

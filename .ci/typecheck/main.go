@@ -2,8 +2,8 @@
 //
 // Usage: typecheck GOOS DIR
 //
-// It checks the types of all packages and tests of the module in DIR, as they are built for GOOS. It reads the
-// sources of their dependencies, of which it checks the declarations alone. So it takes seconds, where
+// It checks the types of all packages and tests of the module in DIR, and of all their dependencies, as they are
+// built for GOOS. It reads all of them from their sources, and compiles none. So it takes seconds, where
 // `GOOS=darwin go vet` first compiles all dependencies, for minutes.
 //
 // It prints the errors, and exits with 1 if there are any. It exits with 2 if it could not check.

@@ -152,12 +152,13 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 	return targets, lost || o.hasOtherTargets(targets)
 }
 
-// hasOtherTargets reports whether a policy has a target that is missing in the parameter targets. It compares with
-// all targets that fail closed if the policy is invalid (store.PolicyTargets). These include references in fields
-// that are not meant for targets, and in unknown fields. The result is false for a policy that gatefold does not
-// serve.
+// hasOtherTargets reports whether a policy has a target that is missing in the parameter targets, or one that cannot
+// be read. It compares with all targets that fail closed if the policy is invalid (store.PolicyTargets). These
+// include references in fields that are not meant for targets, and in unknown fields. The result is false for a
+// policy that gatefold does not serve.
 func (o *item) hasOtherTargets(targets []target) bool {
-	return slices.ContainsFunc(store.PolicyTargets(o.key.GroupKind(), o.fields, o.key.Namespace), func(other store.Target) bool {
+	all, lost := store.PolicyTargets(o.key.GroupKind(), o.fields)
+	return lost || slices.ContainsFunc(all, func(other store.Target) bool {
 		return !slices.ContainsFunc(targets, func(t target) bool {
 			return t.kind == other.Kind && t.name == other.Name && t.section == other.Section && t.selects(other.Labels)
 		})

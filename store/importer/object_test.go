@@ -30,6 +30,8 @@ func TestMisspeltTargetsAreLost(t *testing.T) {
 		"spec: {attachTo: {to: [" + ref + "]}}":                                                                        true,
 		"spec: {targetRefs: [" + ref + ", {name: r}]}":                                                                 true,
 		"spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}], x: {kind: HTTPRoute, matchLabels: {a: c}}}": true,
+		"spec: {targetRefs: [" + ref + "], attachTo: {targetRefs: [{kind: HTTPRoute}]}}":                               true,
+		"spec: {targetRefs: [" + ref + "], attachTo: {targetRefs: 5}}":                                                 true,
 		"metadata: {targetRefs: [" + ref + "]}":                                                                        true,
 		"spec: {targetRefs: [" + ref + "], rbac: {targetRefs: " + ref + "}}":                                           false,
 	} {

@@ -76,7 +76,7 @@ func CheckPool(pool netip.Prefix) error {
 // other Gateways may get the same address, so that no team can use up the pool. Two Gateways with the same address
 // are no conflict, because path policies give each port to only one namespace.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
-	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}, outside: map[outsideAddress]bool{}}
+	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}, outside: map[outsideAddress]bool{}, full: map[string]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
 		l.first = 0
 	}
@@ -119,6 +119,9 @@ type assignment struct {
 	taken       map[netip.Addr]bool // for all Gateways
 	// outside has addresses that are taken only for the outside Gateways (see AssignAddresses) of one namespace.
 	outside map[outsideAddress]bool
+	// full is true for the Gateways to which no address is free any more: outside Gateways by their namespace, and
+	// all other Gateways by "". Their requests then end at once.
+	full map[string]bool
 }
 
 // outsideAddress is an address that an outside Gateway (see AssignAddresses) uses, with the namespace of this
@@ -143,14 +146,22 @@ func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
 // computed from name, so that the same name usually leads to the same address. The bool is false if no address is
 // free.
 func (l *assignment) next(name string, w *AddressRequest) (netip.Addr, bool) {
+	namespace := ""
+	if w.Origin.Outside {
+		namespace = w.Origin.Key.Namespace
+	}
+	if l.full[namespace] {
+		return netip.Addr{}, false
+	}
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name)) // it does not fail
 	for step := range l.size {
 		ip := l.address((sum.Sum64()%l.size + step) % l.size)
-		if !l.taken[ip] && (!w.Origin.Outside || !l.outside[outsideAddress{w.Origin.Key.Namespace, ip}]) {
+		if !l.taken[ip] && (namespace == "" || !l.outside[outsideAddress{namespace, ip}]) {
 			return ip, true
 		}
 	}
+	l.full[namespace] = true
 	return netip.Addr{}, false
 }
 

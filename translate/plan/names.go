@@ -111,8 +111,8 @@ func among(set map[string]bool) func(string) bool {
 const maxCross = 10_000
 
 // hosts compares the rules of all hosts of the port. Over a connection that was opened with one server name, a
-// client can also send requests for other hosts. The comparison tries only the first maxCross of these other hosts,
-// and reports the rest as undecided.
+// client can also send requests for other hosts. The comparison tries at most maxCross of these other hosts, and
+// reports the rest as undecided.
 func (p *portPair) hosts() {
 	cross := maxCross
 	for _, name := range p.serverNames() {
@@ -191,8 +191,8 @@ func (p *portPair) serverNames() (out []serverName) {
 //
 // A request may name another host than the server name of its connection. To compare all such hosts would take too
 // long. So the parameter cross is how many such hosts may still be compared for the port. domains subtracts the
-// number of hosts that it finds. If *cross becomes negative, domains leaves hosts out, and the result whole is
-// false. This limit holds only for a server name that is a hostname: not for a wildcard, and not without TLS.
+// number of hosts that it adds. If the hosts of one configuration are more than *cross, domains leaves all of them
+// out, and the result whole is false. This limit holds only for a server name that is a hostname: not for a wildcard, and not without TLS.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
