@@ -192,7 +192,8 @@ func (p *portPair) serverNames() (out []serverName) {
 // A request may name another host than the server name of its connection. To compare all such hosts would take too
 // long. So the parameter cross is how many such hosts may still be compared for the port. domains subtracts the
 // number of hosts that it adds. If the hosts of one configuration are more than *cross, domains leaves all of them
-// out, and the result whole is false. This limit holds only for a server name that is a hostname: not for a wildcard, and not without TLS.
+// out, and the result whole is false. This limit holds only for a server name that is a hostname: not for a
+// wildcard, and not without TLS.
 func (p *portPair) domains(name serverName, chains [2]string, found [2]bool, cross *int) (all map[string]bool, whole bool) {
 	all, whole = map[string]bool{"*": true}, true
 	exact := name.pattern != "" && !strings.HasPrefix(name.pattern, "*")
