@@ -30,12 +30,10 @@ type EnvoyList struct {
 type Fleet struct {
 	// Gateway is "namespace/name", or "" for the Envoys that serve all Gateways.
 	Gateway string `json:"gateway,omitempty"`
-	// State says which Envoys get the newest revision:
-	//
-	//   - "delivered": all Envoys have it or get it.
-	//   - "judging": the canaries have not answered yet, or no canary is connected.
-	//   - "soaking": the canaries accepted it and serve it for a while, before the other Envoys get it.
-	//   - "frozen": the other Envoys do not get it, for the reason in Problem.
+	// State says which Envoys get the newest revision. "delivered" means that all Envoys have it or get it. "judging"
+	// means that the canaries have not answered yet, or that no canary is connected. "soaking" means that the canaries
+	// accepted it and serve it for a while, before the other Envoys get it. "frozen" means that the other Envoys do
+	// not get it, for the reason in Problem.
 	State string `json:"state"`
 	// Revision is the revision of the Envoys that are not canaries; 0 if it is not known. Newest is the revision
 	// of the canaries.

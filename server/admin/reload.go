@@ -16,7 +16,7 @@ const maxChanges = 100
 // Changes are the objects that a reload added, changed and removed.
 type Changes struct {
 	// Set lists the objects that are new or changed, and valid. Removed lists the objects that are no longer served.
-	// Each list ends after maxChanges objects. SetCount and RemovedCount are the numbers of all such objects.
+	// Each list has at most 100 objects (maxChanges). SetCount and RemovedCount are the numbers of all such objects.
 	Set          []manifest.Key `json:"set,omitempty"`
 	Removed      []manifest.Key `json:"removed,omitempty"`
 	SetCount     int            `json:"setCount"`

@@ -264,8 +264,7 @@ type Buffer struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:message="maxRequestSize must be a number of bytes of more than 0 and less than 4Gi, such as 65536, 64Ki or 1.5M",rule="type(self) == int ? int(self) > 0 && int(self) < 4294967296 : string(self).size() <= 20 && string(self).matches('^[+]?[0-9]+([.][0-9]*)?(k|M|G|Ki|Mi|Gi|[eE][0-9]{1,2})?$') && quantity(string(self)).isGreaterThan(quantity('0')) && quantity(string(self)).isLessThan(quantity('4Gi'))"
 	MaxRequestSize *resource.Quantity `json:"maxRequestSize,omitempty"`
-	// Disable turns off a buffer that a policy of a level above sets, for example a policy for
-	// the Gateway.
+	// Disable turns off the buffer that a policy of a higher level sets, for example a policy of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
 }
 

@@ -55,13 +55,15 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	sent := r.headers
 	defer func() { r.headers = sent }()
 	var unless []string
+	extras := extrasInForce(&rule.Action)
 	for _, field := range policyFields() {
 		if field.gate == nil {
 			continue
 		}
 		own := field.gate(rule, r)
-		answered := field.name == ir.FieldExtAuth && r.answered != nil                                                   // the headers that the service adds are there
-		if extras := extrasInForce(&rule.Action); field.change != nil && !answered && own.status == 0 && extras != nil { // later filters see the change
+		// If a service of extAuth sets headers, these are in request.answered.
+		changes := field.change != nil && extras != nil && (field.name != ir.FieldExtAuth || r.answered == nil)
+		if changes && own.status == 0 { // later filters see the change
 			changed := r.headers.clone()
 			field.change(r, changed, extras)
 			r.headers = changed

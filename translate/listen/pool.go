@@ -76,7 +76,7 @@ func CheckPool(pool netip.Prefix) error {
 // other Gateways may get the same address, so that no team can use up the pool. Two Gateways with the same address
 // are no conflict, because path policies give each port to only one namespace.
 func AssignAddresses(pool netip.Prefix, requests iter.Seq[*AddressRequest]) map[manifest.Key][]string {
-	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[netip.Addr]bool{}, outside: map[outsideAddress]bool{}, full: map[string]bool{}}
+	l := assignment{pool: pool, first: 1, size: usable(pool), taken: map[takenAddress]bool{}, full: map[string]bool{}}
 	if pool.Addr().BitLen()-pool.Bits() < 2 {
 		l.first = 0
 	}
@@ -116,40 +116,40 @@ func usable(pool netip.Prefix) uint64 {
 type assignment struct {
 	pool        netip.Prefix
 	first, size uint64
-	taken       map[netip.Addr]bool // for all Gateways
-	// outside has addresses that are taken only for the outside Gateways (see AssignAddresses) of one namespace.
-	outside map[outsideAddress]bool
-	// full is true for the Gateways to which no address is free any more: outside Gateways by their namespace, and
-	// all other Gateways by "". Their requests then end at once.
+	taken       map[takenAddress]bool
+	// full has the namespaces, as in takenAddress, to whose Gateways no address is free any more. Their requests
+	// then end at once.
 	full map[string]bool
 }
 
-// outsideAddress is an address that an outside Gateway (see AssignAddresses) uses, with the namespace of this
-// Gateway.
-type outsideAddress struct {
+// takenAddress is an address that is taken for the outside Gateways (see AssignAddresses) of a namespace. If the
+// namespace is "", the address is taken for all Gateways.
+type takenAddress struct {
 	namespace string
 	ip        netip.Addr
+}
+
+// takenFor returns the namespace of a takenAddress that the Gateway of the request uses: the Gateway's namespace if
+// the Gateway is outside (see AssignAddresses), and "" otherwise.
+func (w *AddressRequest) takenFor() string {
+	if w.Origin.Outside {
+		return w.Origin.Key.Namespace
+	}
+	return ""
 }
 
 // reserve makes an address unavailable to later requests. The parameter w is the request of the Gateway that uses
 // the address. If that Gateway is outside (see AssignAddresses), the address becomes unavailable only to outside
 // Gateways of the same namespace.
 func (l *assignment) reserve(ip netip.Addr, w *AddressRequest) {
-	if w.Origin.Outside {
-		l.outside[outsideAddress{w.Origin.Key.Namespace, ip}] = true
-		return
-	}
-	l.taken[ip] = true
+	l.taken[takenAddress{w.takenFor(), ip}] = true
 }
 
 // next returns an address that is free for the Gateway of the request w. The search begins at an address that is
 // computed from name, so that the same name usually leads to the same address. The bool is false if no address is
 // free.
 func (l *assignment) next(name string, w *AddressRequest) (netip.Addr, bool) {
-	namespace := ""
-	if w.Origin.Outside {
-		namespace = w.Origin.Key.Namespace
-	}
+	namespace := w.takenFor()
 	if l.full[namespace] {
 		return netip.Addr{}, false
 	}
@@ -157,7 +157,7 @@ func (l *assignment) next(name string, w *AddressRequest) (netip.Addr, bool) {
 	_, _ = sum.Write([]byte(name)) // it does not fail
 	for step := range l.size {
 		ip := l.address((sum.Sum64()%l.size + step) % l.size)
-		if !l.taken[ip] && (namespace == "" || !l.outside[outsideAddress{namespace, ip}]) {
+		if !l.taken[takenAddress{"", ip}] && !l.taken[takenAddress{namespace, ip}] {
 			return ip, true
 		}
 	}
