@@ -92,7 +92,7 @@ func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds string) envoytest.Options) *caseRun {
 	t.Helper()
 	options := c.Options
-	s, err := store.New(store.Options{})
+	s, err := store.New(c.Store)
 	if err != nil {
 		t.Fatal(err)
 	}

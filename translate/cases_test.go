@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func TestCases(t *testing.T) {
 	all = append(all, examples...)
 	for _, c := range all {
 		t.Run(c.Name, func(t *testing.T) {
-			w, asked := newWorldWith(t, c.Options), 0
+			w, asked := newCaseWorld(t, c), 0
 			for _, step := range c.Steps {
 				problems := w.apply(step.Tree(cases.Network))
 				w.checkCold(t)
@@ -71,6 +72,10 @@ func TestCasesInReverse(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			if strings.Contains(folded(c.Heading), "order matters") {
 				t.Skip("its heading says that order matters")
+			}
+			one, other := one, other
+			if c.Store.ClusterPaths != nil {
+				one, other = newStore(t, c.Store), newStore(t, c.Store)
 			}
 			forth, back := startedOn(one, c.Options), startedOn(other, c.Options)
 			for _, step := range c.Steps {
@@ -106,18 +111,19 @@ func startedOn(s *store.Store, options translate.Options) *world {
 	return newWorldOn(s, options)
 }
 
-// reversed returns the files other names, so that the last is the first, and turns
-// the documents of each round. A file keeps its new name when others come and go.
+// reversed returns the files other names, so that the last of a directory is its first, and turns
+// the documents of each round. A file keeps its new name when others come and go, and its directory.
 func reversed(files map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, text := range files {
 		documents := strings.Split(strings.TrimSuffix(text, "\n"), "\n---\n")
 		slices.Reverse(documents)
 		var rank strings.Builder
-		for _, c := range []byte(name) {
+		directory, base := path.Split(name)
+		for _, c := range []byte(base) {
 			fmt.Fprintf(&rank, "%02x", 255-c)
 		}
-		out[rank.String()+"~"+name] = strings.Join(documents, "\n---\n") + "\n"
+		out[directory+rank.String()+"~"+base] = strings.Join(documents, "\n---\n") + "\n"
 	}
 	return out
 }

@@ -27,12 +27,15 @@ func TestBrokenPoliciesStayClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := newWorld(t).store
+	plain := newWorld(t).store
 	breaks, broken, closed := testsize.Of(t, 1), 0, 0
 	for n, c := range all {
-		step := c.Steps[0]
+		step, folder := c.Steps[0], plain
+		if c.Store.ClusterPaths != nil {
+			folder = newStore(t, c.Store)
+		}
 		valid := sync.OnceValue(func() *world {
-			w := newWorldWith(t, c.Options)
+			w := newCaseWorld(t, c)
 			w.apply(tree(step.Files))
 			return w
 		})

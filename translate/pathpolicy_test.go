@@ -15,11 +15,7 @@ import (
 // newFenced makes a world with path policies: the files of platform/ are the platform's.
 func newFenced(t testing.TB, options translate.Options) *world {
 	t.Helper()
-	s, err := store.New(store.Options{ClusterPaths: tenancy.Globs{"platform/**"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newWorldOn(s, options)
+	return newWorldOn(newStore(t, store.Options{ClusterPaths: tenancy.Globs{"platform/**"}}), options)
 }
 
 // declared are Namespaces of the platform, with the ports of each.

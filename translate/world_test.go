@@ -62,11 +62,22 @@ func newWorld(t testing.TB) *world {
 // newWorldWith makes a world with options beside Bind.
 func newWorldWith(t testing.TB, options translate.Options) *world {
 	t.Helper()
-	s, err := store.New(store.Options{})
+	return newWorldOn(newStore(t, store.Options{}), options)
+}
+
+// newCaseWorld makes a world with the options of a case, those of its Store included.
+func newCaseWorld(t testing.TB, c *cases.Case) *world {
+	t.Helper()
+	return newWorldOn(newStore(t, c.Store), c.Options)
+}
+
+func newStore(t testing.TB, options store.Options) *store.Store {
+	t.Helper()
+	s, err := store.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newWorldOn(s, options)
+	return s
 }
 
 // newWorldOn makes a world on a store that has nothing in it.

@@ -18,6 +18,7 @@
 //	                    weight-scope WORD, wildcard-namespace WORD, trusted-hops N, max-depth N, max-copies N,
 //	                    address-pool CIDR in the network of backends, system-ca AUTHORITY
 //	                    (see Case.SystemCA), needs-envoy RELEASE (see Case.NeedsEnvoy),
+//	                    cluster-paths PATTERNS (path policies are in force, see Case.Store),
 //	                    differs-before RELEASE TEXT (see Case.Differs; only if the case has it)
 //
 //	tls                 backends that speak TLS, a line each:
@@ -48,6 +49,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/expect"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -71,6 +74,8 @@ type Case struct {
 	Steps []Step
 	// Options are the options that the archive sets, in its file named options. A test adds its own options.
 	Options translate.Options
+	// Store are the options of the Store of the case: cluster paths, if the archive sets them.
+	Store store.Options
 	// SystemCA says which CA certificates replace those of the test machine: the certificate of the test
 	// authority with this name. "missing" means that the file with CA certificates does not exist. "" means that
 	// nothing is replaced.
@@ -199,6 +204,12 @@ func (c *Case) readOptions() error {
 			c.differs = append(c.differs, difference{xds.ReleaseOf(version), lines})
 		case "system-ca":
 			c.SystemCA = value
+		case "cluster-paths":
+			globs, err := tenancy.Parse(value)
+			if err != nil {
+				return fmt.Errorf("options: cluster-paths: %w", err)
+			}
+			c.Store.ClusterPaths = globs
 		case "address-pool":
 			pool, err := netip.ParsePrefix(value)
 			if err != nil {
