@@ -79,6 +79,10 @@ func dependencies(t *testing.T) (names []string, words map[string]string) {
 	see(declared)
 	store := newWorld(t).store // it reads the schemas once
 	for _, c := range all {
+		store := store
+		if c.Store.ClusterPaths != nil {
+			store = newStore(t, c.Store)
+		}
 		w := startedOn(store, c.Options)
 		for _, step := range c.Steps {
 			w.apply(tree(step.Files))
