@@ -9,9 +9,13 @@ import (
 	"syscall"
 )
 
+// maxGitLevels limits how many directories above the folder gitLocked looks into.
+const maxGitLevels = 64
+
 // gitLocked reports whether git is changing the files of dir, a path without links: git has a file index.lock
-// during that time. Like git, gitLocked looks for .git in dir, then in the directories above. In worktrees and
-// submodules, .git is a file with the path of git's folder.
+// during that time. Like git, gitLocked looks for .git in dir, then in the directories above, at most maxGitLevels. It
+// never looks below dir. In worktrees and submodules, .git is a file with the path of git's folder. gitLocked then
+// looks further above, too: the repository of a submodule's parent checks out the submodule's files as well.
 //
 // A .git above dir is ignored if its owner is not trusted. In a folder such as /tmp, any user could create it.
 func gitLocked(dir string) bool {
@@ -19,18 +23,21 @@ func gitLocked(dir string) bool {
 	if err != nil {
 		return false
 	}
-	owner := ownerOf(info)
-	for up := dir; ; up = filepath.Dir(up) {
+	owner, up := ownerOf(info), dir
+	for range maxGitLevels {
 		path := filepath.Join(up, ".git")
-		info, err := os.Lstat(path)
-		if err == nil && (up == dir || trusted(ownerOf(info), owner)) {
+		if info, err := os.Lstat(path); err == nil && (up == dir || trusted(ownerOf(info), owner)) {
 			_, err := os.Lstat(filepath.Join(gitFolder(path, info), "index.lock"))
-			return err == nil
+			if err == nil || !info.Mode().IsRegular() {
+				return err == nil
+			}
 		}
 		if up == filepath.Dir(up) {
 			return false
 		}
+		up = filepath.Dir(up)
 	}
+	return false
 }
 
 func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
@@ -50,7 +57,7 @@ func gitFolder(path string, info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
 		return path
 	}
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it does not block if a FIFO replaces the file
 	if err != nil {
 		return path
 	}

@@ -66,6 +66,7 @@ type settle struct {
 	last    time.Time // the last change
 
 	lockedSince time.Time // zero if there is no lock
+	unlocked    time.Time // when the last lock was released; zero if there was none
 	alarmed     bool      // the method lock has returned true for the present lock
 	forced      bool
 
@@ -140,9 +141,13 @@ func (s *settle) heard(now time.Time, path string, wrote bool) {
 
 // lock records whether git has locked the folder (gitLocked). While the folder is locked, the method due returns
 // the verdict wait. If a lock is older than Options.MaxLock, lock returns true once, and due ignores this lock from
-// then on.
+// then on. The longest debounce of the pending changes (limit) begins anew when a lock is released: a checkout that
+// took longer would otherwise be loaded without the files that git wrote last.
 func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	if !locked {
+		if !s.lockedSince.IsZero() {
+			s.unlocked = now
+		}
 		s.lockedSince, s.alarmed = time.Time{}, false
 		return false
 	}
@@ -204,16 +209,17 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 
 // limit returns the time at which the change p may become part of a Tree even if the folder is still changing.
 func (s *settle) limit(p pending) time.Time {
-	longest, rest := p.first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
+	first := later(p.first, earlier(s.unlocked, p.first.Add(s.opt.MaxLock)))
+	longest, rest := first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
 	switch {
 	case s.refilling:
 		return longest
 	case p.kind == removed:
 		return later(longest, rest)
 	case p.kind == replaced || p.kind == flipped:
-		return p.first.Add(s.opt.MaxAdd)
+		return first.Add(s.opt.MaxAdd)
 	}
-	return earlier(longest, later(p.first.Add(s.opt.MaxAdd), rest))
+	return earlier(longest, later(first.Add(s.opt.MaxAdd), rest))
 }
 
 // unfinished reports whether the file at path is probably being written. The Tree then keeps the file's last

@@ -99,6 +99,15 @@ func TestSettle(t *testing.T) {
 			{ms: 5000, lock: "on", want: wait, next: 5050},
 			{ms: 5050, lock: "off", want: quiet},
 		},
+		"what git wrote last comes with the rest, however long it took": {
+			{ms: 0, lock: "on", change: one(swapped), want: wait}, {ms: 4980, change: other(swapped), want: wait},
+			{ms: 5000, lock: "off", want: wait, next: 5080}, {ms: 5080, want: quiet},
+		},
+		"locks that come and go delay a noisy folder by 30 s at most": {
+			{ms: 0, change: one(replaced)}, {ms: 29_940, lock: "on", change: other(written)},
+			{ms: 29_950, lock: "off", change: other(written), want: wait}, {ms: 30_949, change: other(written), want: wait},
+			{ms: 30_950, change: other(written), want: additions},
+		},
 		"git's lock is ignored after 30 s, with one alarm": {
 			{ms: 0, lock: "on", change: one(written), want: wait},
 			{ms: 29_999, lock: "on", want: wait},

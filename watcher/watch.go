@@ -160,6 +160,7 @@ func (w *watch) pass(force bool) time.Time {
 		w.busy = 0 // earlier passes found nothing
 	}
 	timed = timed && !force && !w.stale && w.reader.top != nil && !w.reader.ignore.waits()
+	locked := w.reader.top != nil && gitLocked(w.reader.at.path) // before the look: git may end between the look and the next question
 	root, at, changes := w.survey(start, full, h.dirs)
 	if root != nil {
 		defer root.Close()
@@ -174,7 +175,7 @@ func (w *watch) pass(force bool) time.Time {
 		w.unannounced = append(w.unannounced, genuine(changes)...)
 	}
 	w.note(start, at, changes, h)
-	w.lock(start, root, at)
+	w.lock(start, root, at, locked)
 	if force {
 		w.settle.force()
 	}
@@ -275,13 +276,10 @@ func (w *watch) lack(now time.Time, err error) []change {
 }
 
 // lock tells w.settle whether git's lock file exists, which delays loading. It looks for the file only while a
-// change is pending or loading is forced. If the file exists for longer than Options.MaxLock, lock logs an error
-// once.
-func (w *watch) lock(now time.Time, root *os.Root, at place) {
-	locked := false
-	if root != nil && !w.settle.idle() {
-		locked = gitLocked(at.path)
-	}
+// change is pending or loading is forced. The parameter locked is true if the file existed before this pass looked for
+// changes. If the file exists for longer than Options.MaxLock, lock logs an error once.
+func (w *watch) lock(now time.Time, root *os.Root, at place, locked bool) {
+	locked = root != nil && !w.settle.idle() && (locked || gitLocked(at.path))
 	if w.settle.lock(now, locked) {
 		w.log.Error().Str("folder", w.opt.Root).Dur("after", w.opt.MaxLock).
 			Msg(".git/index.lock is still there: loading the folder in spite of it; remove the file if no git command is running")
@@ -298,6 +296,7 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 		changes, err := w.look(root, at, true, nil)
 		w.stale = w.stale || err != nil
 		w.settle.note(time.Now(), changes...)
+		w.lock(time.Now(), root, at, false) // git may have begun since the first look
 		v, next = w.settle.due(time.Now())
 	}
 	if v == wait && w.settle.idle() && w.writers.due(time.Now()) {
