@@ -30,6 +30,7 @@ const (
 // definitions.
 type fence struct {
 	policy  tenancy.Policy
+	owners  *tenancy.Owners           // those of policy; nil if it is not in force
 	outside map[manifest.Key]struct{} // keys with definitions that the path policies reject
 	// foundOutside has the results of definesOutside since the policies or a file changed.
 	foundOutside map[*file]bool
@@ -39,7 +40,11 @@ type fence struct {
 // of the platform team. Without patterns, the path policies are not in force, and any file may define any object
 // (except some Namespaces, see checkWithoutPolicies).
 func newFence(cluster tenancy.Globs) *fence {
-	return &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
+	f := &fence{policy: tenancy.New(cluster), outside: map[manifest.Key]struct{}{}, foundOutside: map[*file]bool{}}
+	if f.policy.InForce() {
+		f.owners = f.policy.Owners()
+	}
+	return f
 }
 
 // sourceOf returns the Source of the objects in a file: manifest.ClusterPaths if the flag --cluster-paths names the

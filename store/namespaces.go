@@ -25,7 +25,7 @@ func (s *serving) declare(touched map[manifest.Key]struct{}) {
 	if len(changed) == 0 {
 		return
 	}
-	s.fresh.sure = false
+	s.fresh.sure, s.fence.owners = false, s.fence.policy.Owners()
 	judge := func(key manifest.Key) {
 		if key.Namespace != "" && (changed[key.Namespace] || key.Kind == kindGateway) {
 			touched[key] = struct{}{}

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
 )
 
 // hiddenContent replaces the content of a Secret.
@@ -39,3 +40,7 @@ func withoutContent(object *manifest.Object) *manifest.Object {
 	}
 	return &manifest.Object{Key: object.Key, Source: object.Source, Value: bare}
 }
+
+// Owners returns which namespaces a file belongs to by the path policies of the served Namespaces. It returns nil if no
+// path policies are in force. The result is immutable.
+func (s *Store) Owners() *tenancy.Owners { return s.fence.owners }

@@ -43,8 +43,8 @@ func (m *madeOf) note(changes []change, refused bool) {
 
 // loading says how a Tree may differ from the entries that the last scan found.
 type loading struct {
-	// keep is true if files that vanished a moment ago stay in the Tree.
-	keep bool
+	// keep reports whether a file that vanished a moment ago stays in the Tree. nil means that no file does.
+	keep func(path string) bool
 	// hold reports whether a changed file keeps its last content in the Tree. nil means that no file does.
 	hold func(path string) bool
 	// waits reports whether a file keeps its last content in the Tree while a program has it open for writing.
@@ -52,13 +52,18 @@ type loading struct {
 	waits func(path string) bool
 }
 
+// keeps reports whether a file that vanished a moment ago stays in the Tree.
+func (l loading) keeps(path string) bool { return l.keep != nil && l.keep(path) }
+
 // tree makes a Tree from the entries that the last scan found, and reads the files that changed. The parameter
 // mode says which files keep the content that they have in the last Tree. The result moving has the files that
 // changed while they were read. For such a file the Tree has the last content, if there is any.
 func (r *reader) tree(root *os.Root, mode loading) (t Tree, moving []string) {
-	l := &loader{limits: r.limits, root: root, hold: mode.hold, waits: mode.waits}
-	if mode.keep {
-		l.kept = r.kept
+	l := &loader{limits: r.limits, root: root, hold: mode.hold, waits: mode.waits, kept: map[string]*loaded{}}
+	for path, content := range r.kept {
+		if mode.keeps(path) {
+			l.kept[path] = content
+		}
 	}
 	patched := !r.last.whole && l.patch(r.top, &r.last)
 	if !patched {

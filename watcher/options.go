@@ -56,6 +56,15 @@ type Options struct {
 	MaxAdd time.Duration
 	// MaxRemove is the longest debounce of removals. The default is 10 s.
 	MaxRemove time.Duration
+	// Unit returns the unit of a file, by the file's path in the folder. The files of one unit wait for each other, and
+	// not for those of others: while files of a unit change, its changes wait for MaxRemove. The changes of a unit at rest
+	// wait for files of other units as long as MaxAdd and MaxRemoveUnit say. nil means that all files are one unit, whose
+	// finished files need not wait for the others longer than MaxAdd. Unit must return "" for all paths that have no
+	// unit of their own. It is called on a goroutine of Watch.
+	Unit func(path string) string
+	// MaxRemoveUnit replaces MaxRemove for removals of a unit at rest. The default is 4 s, so that they are served
+	// within 5 s.
+	MaxRemoveUnit time.Duration
 	// MaxLock is the longest wait for .git/index.lock to disappear. The default is 30 s.
 	MaxLock time.Duration
 	// MaxOpen is how long the previous content of a file is used, at most, while a program has the file open for
@@ -104,6 +113,7 @@ func (o Options) withDefaults() Options {
 	o.Quiet = cmp.Or(o.Quiet, 100*time.Millisecond)
 	o.MaxAdd = cmp.Or(o.MaxAdd, max(time.Second, o.Quiet))
 	o.MaxRemove = cmp.Or(o.MaxRemove, 10*time.Second)
+	o.MaxRemoveUnit = cmp.Or(o.MaxRemoveUnit, 4*time.Second)
 	o.MaxLock = cmp.Or(o.MaxLock, 30*time.Second)
 	o.MaxOpen = cmp.Or(o.MaxOpen, 30*time.Second)
 	o.FallbackScan = cmp.Or(o.FallbackScan, 2*time.Second)

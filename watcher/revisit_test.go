@@ -164,7 +164,7 @@ func lookAtName(t *testing.T, rnd *rand.Rand, r *reader, dir, name string) {
 		}
 	}
 	if rnd.IntN(3) == 0 {
-		r.tree(root, loading{keep: true, hold: func(string) bool { return rnd.IntN(2) == 0 }})
+		r.tree(root, loading{keep: func(string) bool { return true }, hold: func(string) bool { return rnd.IntN(2) == 0 }})
 	}
 }
 
@@ -255,7 +255,7 @@ func TestWhatGoesUnreadStaysMeanwhile(t *testing.T) {
 		_, _, err = r.look(folder, at, where{dirs[""]: {"a.yaml": true}})
 		must(t, err)
 		r.last.whole = whole
-		tree, _ := r.tree(folder, loading{keep: true})
+		tree, _ := r.tree(folder, loading{keep: func(string) bool { return true }})
 		wantWhole(t, tree, "a.yaml", "1")
 	}
 }

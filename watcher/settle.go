@@ -45,11 +45,12 @@ const (
 	wait verdict = iota
 	// quiet means that everything may be loaded: the debounce is over, or loading is forced.
 	quiet
-	// additions means that the folder is still changing, but that additions and changes have waited long enough.
-	// Removed files, and files that are being written (settle.unfinished), keep their last content.
+	// additions means that the folder is still changing, but that additions and changes of a unit (Options.Unit) have
+	// waited long enough. Removed files, files that are being written (settle.unfinished), and the files of all other
+	// units keep their last content.
 	additions
-	// everything means that the folder is still changing, but that removals have waited long enough, too. Only
-	// files that are being written keep their last content.
+	// everything means that the folder is still changing, but that removals of a unit have waited long enough, too. Only
+	// files that are being written, and the files of other units, keep their last content.
 	everything
 )
 
@@ -64,6 +65,10 @@ type settle struct {
 	opt     Options
 	pending map[string]pending
 	last    time.Time // the last change
+	// units has the unit of each path for which the unit was needed, while the change of the path is pending. verdicts has the
+	// verdict of each unit with pending changes, as the last call of the method due found it.
+	units    map[string]string
+	verdicts map[string]verdict
 
 	lockedSince time.Time // zero if there is no lock
 	unlocked    time.Time // when the last lock was released; zero if there was none
@@ -86,7 +91,7 @@ type pending struct {
 }
 
 func newSettle(opt Options) *settle {
-	return &settle{opt: opt, pending: map[string]pending{}, filled: opt.Filled}
+	return &settle{opt: opt, pending: map[string]pending{}, units: map[string]string{}, verdicts: map[string]verdict{}, filled: opt.Filled}
 }
 
 // note adds changes, which were seen at the time now, to the pending changes. If a file was added, and is removed
@@ -159,6 +164,19 @@ func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 	return true
 }
 
+// reopened returns the verdict by which a Tree is made for files that are pending no more, because a program had them
+// open for writing when they were due. The parameter v is what the method due returned.
+func (s *settle) reopened(v verdict) verdict {
+	locked := !s.lockedSince.IsZero() && !s.alarmed
+	switch {
+	case v == wait && s.idle():
+		return quiet
+	case v == wait && s.opt.Unit != nil && !locked:
+		return additions // all units with pending changes wait
+	}
+	return v
+}
+
 // idle reports whether no change is pending and no loading is forced.
 func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
 
@@ -189,38 +207,82 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 	if !now.Before(next) {
 		return quiet, now
 	}
-	v := wait
-	for _, p := range s.pending {
-		limit := s.limit(p)
-		switch {
-		case now.Before(limit):
-			next = earlier(next, limit)
-		case p.kind == removed:
+	most, rests := wait, s.rests()
+	clear(s.verdicts)
+	for path, p := range s.pending {
+		unit := s.unit(path)
+		limit := s.limit(p, rests[unit])
+		v := additions
+		if now.Before(limit) {
+			next, v = earlier(next, limit), wait
+		} else if p.kind == removed {
 			v = everything
-		case v == wait:
-			v = additions
 		}
+		s.verdicts[unit] = max(s.verdicts[unit], v)
+		most = max(most, v)
 	}
-	if v != wait {
-		return v, now
+	if most != wait {
+		return most, now
 	}
 	return wait, next
 }
 
-// limit returns the time at which the change p may become part of a Tree even if the folder is still changing.
-func (s *settle) limit(p pending) time.Time {
-	first := later(p.first, earlier(s.unlocked, p.first.Add(s.opt.MaxLock)))
-	longest, rest := first.Add(s.opt.MaxRemove), p.last.Add(s.opt.Quiet)
+// unit returns the unit of a path (Options.Unit).
+func (s *settle) unit(path string) string {
+	if s.opt.Unit == nil {
+		return ""
+	}
+	unit, known := s.units[path]
+	if !known {
+		unit = s.opt.Unit(path)
+		s.units[path] = unit
+	}
+	return unit
+}
+
+// rests returns for each unit the time from which it is at rest, if none of its files changes again: Options.Quiet
+// after the last of its pending changes. Without units it returns nil.
+func (s *settle) rests() map[string]time.Time {
+	if s.opt.Unit == nil {
+		return nil
+	}
+	all := map[string]time.Time{}
+	for path, p := range s.pending {
+		unit := s.unit(path)
+		all[unit] = later(all[unit], p.last.Add(s.opt.Quiet))
+	}
+	return all
+}
+
+// limit returns the time at which the change p may become part of a Tree even if the folder is still changing. The
+// parameter rest is the time from which the unit of the file is at rest (see rests). It is zero without units.
+func (s *settle) limit(p pending, rest time.Time) time.Time {
+	first, own := later(p.first, earlier(s.unlocked, p.first.Add(s.opt.MaxLock))), p.last.Add(s.opt.Quiet)
+	longest := first.Add(s.opt.MaxRemove)
+	removal := longest
+	if s.opt.Unit != nil {
+		removal = earlier(longest, later(first.Add(s.opt.MaxRemoveUnit), rest))
+	}
 	switch {
 	case s.refilling:
 		return longest
 	case p.kind == removed:
-		return later(longest, rest)
+		return later(removal, own)
 	case p.kind == replaced || p.kind == flipped:
-		return first.Add(s.opt.MaxAdd)
+		own = rest
 	}
-	return earlier(longest, later(first.Add(s.opt.MaxAdd), rest))
+	return earlier(longest, later(first.Add(s.opt.MaxAdd), later(own, rest)))
 }
+
+// waits reports whether a changed file keeps its last content in the Tree that a caller makes after the method due
+// returned additions or everything.
+func (s *settle) waits(now time.Time, path string) bool {
+	v, pending := s.verdicts[s.unit(path)]
+	return pending && v == wait || s.unfinished(now, path)
+}
+
+// keeps reports whether a file that vanished stays in such a Tree.
+func (s *settle) keeps(path string) bool { return s.verdicts[s.unit(path)] != everything }
 
 // unfinished reports whether the file at path is probably being written. The Tree then keeps the file's last
 // content, because half of a file may be valid YAML. The result is false if Options.Quiet has passed since the
@@ -264,12 +326,13 @@ func (s *settle) given(files int) {
 func (s *settle) done(v verdict, now time.Time) {
 	s.forced = false
 	if v == quiet {
-		s.pending = map[string]pending{} // a cleared map would keep memory for all files of the start
+		s.pending, s.units = map[string]pending{}, map[string]string{} // cleared maps would keep memory for all files of the start
 		return
 	}
 	for path, p := range s.pending {
-		if !s.unfinished(now, path) && (v == everything || p.kind != removed) {
+		if !s.waits(now, path) && (p.kind != removed || !s.keeps(path)) {
 			delete(s.pending, path)
+			delete(s.units, path)
 		}
 	}
 }

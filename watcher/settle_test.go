@@ -2,6 +2,8 @@ package watcher
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -205,12 +207,96 @@ func TestSettleNoticed(t *testing.T) {
 	if got := s.noticed(t0.Add(time.Hour)); !got.Equal(t0) {
 		t.Errorf("noticed %v, want the first change", got)
 	}
+	s.verdicts[""] = additions
 	s.done(additions, t0.Add(time.Hour))
 	if got := s.noticed(t0.Add(time.Hour)); !got.Equal(t0) {
 		t.Errorf("noticed %v, want the removal that is still pending", got)
 	}
+	s.verdicts[""] = everything
 	s.done(everything, t0.Add(time.Hour))
 	if now := t0.Add(time.Hour); !s.noticed(now).Equal(now) {
 		t.Error("a change outlived its Tree")
+	}
+}
+
+// unitStep is one step of TestSettleUnits. Each happens ms milliseconds after the start.
+type unitStep struct {
+	ms     int
+	change []change
+	want   verdict
+	next   int // ms at which to ask again; 0 is not checked
+	// loads are the paths that are pending and loaded; a path that vanished is loaded when it disappears.
+	loads string
+}
+
+// noise is a change of one file of a unit every 20 ms, from one time to another.
+func noise(path string, from, to int) (steps []unitStep) {
+	for ms := from; ms < to; ms += 20 {
+		steps = append(steps, unitStep{ms: ms, change: []change{{path, written}}, want: wait})
+	}
+	return steps
+}
+
+// TestSettleUnits: files of one unit wait for each other, and for those of other units not as long. The unit of a path
+// is its first directory.
+func TestSettleUnits(t *testing.T) {
+	for name, steps := range map[string][]unitStep{
+		"a folder at rest is loaded as a whole": {
+			{ms: 0, change: []change{{"a/x", written}, {"b/x", removed}}, want: wait, next: 100}, {ms: 100, want: quiet, loads: "a/x b/x"},
+		},
+		"the noise of one unit delays edits of others by 1 s, and removals by 4 s": slices.Concat(
+			[]unitStep{{ms: 0, change: []change{{"a/new", added}, {"b/edit", written}, {"b/swap", replaced}, {"b/gone", removed}}, want: wait}},
+			noise("a/x", 10, 1000), []unitStep{{ms: 1000, want: additions, loads: "b/edit b/swap"}},
+			noise("a/x", 1010, 4000), []unitStep{{ms: 4000, want: everything, loads: "b/gone"}},
+			noise("a/x", 4010, 10_000), []unitStep{{ms: 10_000, want: additions, loads: "a/new"}, {ms: 10_010, want: additions, loads: "a/x"}},
+		),
+		"a slow copy is loaded as a whole": slices.Concat(
+			[]unitStep{{ms: 0, change: []change{{"a/route", added}, {"a/gone", removed}}, want: wait}},
+			noise("a/x", 10, 3000), []unitStep{{ms: 3000, change: []change{{"a/policy", added}}, want: wait, next: 3100}, {ms: 3100, want: quiet, loads: "a/gone a/policy a/route a/x"}},
+		),
+		"and so it is beside the noise of another unit": slices.Concat(
+			[]unitStep{{ms: 0, change: []change{{"b/route", added}, {"b/gone", removed}}, want: wait}, {ms: 5, change: []change{{"a/x", written}}, want: wait}},
+			noise("b/x", 10, 990), []unitStep{{ms: 1000, change: []change{{"b/policy", replaced}, {"a/x", written}}, want: wait, next: 1100}},
+			[]unitStep{{ms: 1090, change: []change{{"a/x", written}}, want: wait, next: 1100}, {ms: 1100, want: additions, loads: "b/policy b/route b/x"}},
+			noise("a/x", 1110, 4000), []unitStep{{ms: 4000, want: everything, loads: "b/gone"}},
+		),
+		"a removal waits for its own unit": slices.Concat(
+			[]unitStep{{ms: 0, change: []change{{"a/gone", removed}}, want: wait}},
+			noise("a/x", 10, 9990), []unitStep{{ms: 10_000, want: everything, loads: "a/gone"}},
+		),
+	} {
+		t.Run(name, func(t *testing.T) { runUnits(t, steps) })
+	}
+}
+
+func runUnits(t *testing.T, steps []unitStep) {
+	t0 := time.Unix(1_000_000, 0)
+	s := newSettle(Options{Unit: func(path string) string { unit, _, _ := strings.Cut(path, "/"); return unit }}.withDefaults())
+	for _, step := range steps {
+		now := t0.Add(time.Duration(step.ms) * time.Millisecond)
+		s.note(now, step.change...)
+		v, next := s.due(now)
+		if got := int(next.Sub(t0).Milliseconds()); v != step.want || step.next != 0 && got != step.next {
+			t.Fatalf("at %d ms: verdict %d, ask again at %d; want %d, %d", step.ms, v, got, step.want, step.next)
+		}
+		if v == wait {
+			continue
+		}
+		var loads []string
+		for path, p := range s.pending {
+			if v == quiet || p.kind == removed && !s.keeps(path) || p.kind != removed && !s.waits(now, path) {
+				loads = append(loads, path)
+			}
+		}
+		slices.Sort(loads)
+		if got := strings.Join(loads, " "); got != step.loads {
+			t.Errorf("at %d ms: loaded %q, want %q", step.ms, got, step.loads)
+		}
+		s.done(v, now)
+		for _, path := range loads {
+			if _, pending := s.pending[path]; pending {
+				t.Errorf("at %d ms: %s is pending still", step.ms, path)
+			}
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -299,8 +300,8 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 		w.lock(time.Now(), root, at, false) // git may have begun since the first look
 		v, next = w.settle.due(time.Now())
 	}
-	if v == wait && w.settle.idle() && w.writers.due(time.Now()) {
-		v = quiet
+	if w.writers.due(time.Now()) {
+		v = w.settle.reopened(v)
 	}
 	if v != wait {
 		w.give(root, at, v)
@@ -322,13 +323,13 @@ func (w *watch) decide(root *os.Root, at place, full bool) time.Time {
 // loaded (see verdict). In these cases give discards the Tree, so that a later pass tries again:
 //   - The folder changed during the reading, and the root now leads to another directory or cannot be opened.
 //   - The folder changed during the reading, v is quiet (debounce over), and w.patient says that give can wait.
-//   - The root is missing, and v is additions (nothing may disappear yet).
+//   - The root is missing, and it may not disappear yet.
 func (w *watch) give(root *os.Root, at place, v verdict) {
 	start := time.Now()
 	first := w.settle.noticed(start)
-	as := loading{keep: v == additions, waits: func(path string) bool { return w.writers.waits(path, start) }}
+	as := loading{waits: func(path string) bool { return w.writers.waits(path, start) }}
 	if v != quiet {
-		as.hold = func(path string) bool { return w.settle.unfinished(start, path) }
+		as.hold, as.keep = func(path string) bool { return w.settle.waits(start, path) }, w.settle.keeps
 	}
 	t, moving := w.reader.tree(root, as)
 	w.busy += time.Since(start)
@@ -346,12 +347,10 @@ func (w *watch) give(root *os.Root, at place, v verdict) {
 		w.stale = true // list it again
 		w.settle.note(time.Now(), change{path, written})
 	}
-	if restless || t.Missing && v == additions {
+	if restless || t.Missing && as.keeps("") {
 		return
 	}
-	if v != additions {
-		clear(w.reader.kept)
-	}
+	maps.DeleteFunc(w.reader.kept, func(path string, _ *loaded) bool { return !as.keeps(path) })
 	w.reportMissed()
 	w.settle.given(t.Files.Len() + len(t.Skipped))
 	t.Noticed, t.Scan = first, w.busy

@@ -172,6 +172,9 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 	if p.gate != nil {
 		folder.Takes = gatedFile
 	}
+	if len(o.Folder.Store.ClusterPaths) > 0 {
+		folder.Unit = p.units.of
+	}
 	srv.Register(watchFigures(folder.Stats)...)
 	group.Go(abandonable(ctx, p.log, func() error {
 		select {

@@ -30,6 +30,7 @@ type pipeline struct {
 	yields *yielding
 	state  *state // nil if nothing is saved
 	gate   *gate  // nil without Options.GateTests
+	units  units  // which files wait for each other
 
 	tree      *watcher.Tree    // the last Tree of the folder
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
@@ -202,6 +203,7 @@ func (p *pipeline) read(r *run) (err error) {
 		}
 		return err
 	}
+	p.units.owners.Store(p.reader.store.Owners())
 	if p.gate != nil {
 		p.gate.applied(r.change, testsChanged)
 		r.change.Problems = p.gate.warned(r.change.Problems, tree.Root)

@@ -37,7 +37,13 @@ func (r *recorder) Reloaded(reload server.Reload) { r.reloads = append(r.reloads
 
 func newTestPipeline(t *testing.T) (*pipeline, *recorder, *bytes.Buffer) {
 	t.Helper()
-	folder, err := newReader(t.Context(), Folder{})
+	return newTestPipelineOf(t, Folder{})
+}
+
+// newTestPipelineOf is newTestPipeline with the settings of a folder.
+func newTestPipelineOf(t *testing.T, of Folder) (*pipeline, *recorder, *bytes.Buffer) {
+	t.Helper()
+	folder, err := newReader(t.Context(), of)
 	if err != nil {
 		t.Fatal(err)
 	}
