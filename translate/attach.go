@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -23,8 +22,6 @@ type attachOut struct {
 	// Bound lists, as text, the hosts that the route's namespace may serve. If the namespace may serve all hosts
 	// that the route requests, Bound is "".
 	Bound string
-	// Lost has, by listener, the host that the route lost to a route of the other kind (HTTPRoute or GRPCRoute).
-	Lost map[listenerKey]listen.Loss
 }
 
 // parentOut is the result for one parentRef to a Gateway or ListenerSet.
@@ -109,32 +106,40 @@ func (a *attachOut) tables() (n int) {
 	return n
 }
 
-// without returns a copy of p (the result "left") that lacks some listeners: those in the parameter lost, which the
-// route lost to routes of another kind. If p has such a listener, the result rejection is a message with the routes
-// that won, and left.Accepted has the same message. Otherwise rejection is "". If p loses its last listener,
-// left.Accepted also has the reason HostnameConflict, which rejects the parentRef.
-func (p parentOut) without(lost map[listenerKey]listen.Loss) (left parentOut, rejection string) {
-	var words []string
-	left = p
-	left.Places = slices.DeleteFunc(slices.Clone(p.Places), func(place listen.Place) bool {
-		_, gone := lost[listenerKey{p.Gateway, place.Listener}]
-		return gone
-	})
-	left.Listeners = slices.DeleteFunc(slices.Clone(p.Listeners), func(name string) bool {
-		loss, gone := lost[listenerKey{p.Gateway, name}]
-		if gone {
-			words = append(words, fmt.Sprintf("%s holds %s on listener %s, and comes first", loss.By, loss.Domain, name))
+// without returns a copy of p that lacks the hosts that the route lost to routes of another kind. The parameter met has
+// the meetings of the route by listener. If p lost hosts, Accepted of the result has a message with the routes that
+// have them. If p has no host left, Accepted also has the reason HostnameConflict, which rejects the parentRef.
+func (p parentOut) without(met map[listenerKey][]listen.Meeting) parentOut {
+	lost := map[string][]string{} // by listener
+	left := p
+	left.Places = nil
+	for _, place := range p.Places {
+		at := slices.IndexFunc(met[listenerKey{p.Gateway, place.Listener}], func(m listen.Meeting) bool {
+			return m.Result == listen.Lost && m.Domain == place.Domain
+		})
+		if at < 0 {
+			left.Places = append(left.Places, place)
+			continue
 		}
-		return gone
-	})
-	rejection = strings.Join(words, "; ")
-	if rejection != "" {
-		left.Accepted.Message = rejection
+		m := met[listenerKey{p.Gateway, place.Listener}][at]
+		lost[place.Listener] = append(lost[place.Listener], fmt.Sprintf("%s has %s, because %s", m.Other, quoted(m.Domain), m.Why))
 	}
-	if rejection != "" && len(left.Listeners) == 0 {
+	if len(lost) == 0 {
+		return p
+	}
+	var words []string
+	left.Listeners = slices.DeleteFunc(slices.Clone(p.Listeners), func(name string) bool {
+		if len(lost[name]) == 0 {
+			return false
+		}
+		words = append(words, fmt.Sprintf("on listener %s, %s", name, few(lost[name])))
+		return !slices.ContainsFunc(left.Places, func(place listen.Place) bool { return place.Listener == name })
+	})
+	left.Accepted.Message = few(words)
+	if len(left.Listeners) == 0 {
 		left.Accepted.Reason = reasonHostnameConflict
 	}
-	return left, rejection
+	return left
 }
 
 // reasonHostnameConflict is the reason for a rejected route whose hosts belong to a route of another kind. The

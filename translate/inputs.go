@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// inputs are what a Translator reads: the objects by kind, the Quarantine and the Discoveries.
+// inputs are what a Translator reads: the objects by kind, the Quarantine, the Discoveries and the Holders.
 type inputs struct {
 	classes, gateways, listenerSets, grants *objects
 	// routes has the routes of all kinds that are served (route.Kinds).
@@ -31,10 +31,11 @@ type inputs struct {
 
 	quarantine  *quarantineInputs
 	discoveries *discoveryInputs
+	holders     *holdersInput
 }
 
 func newInputs(e *memo.Engine) *inputs {
-	in := &inputs{backendObjects: &backendObjects{}, byKind: kinds{}, quarantine: newQuarantineInputs(e), discoveries: newDiscoveryInputs(e)}
+	in := &inputs{backendObjects: &backendObjects{}, byKind: kinds{}, quarantine: newQuarantineInputs(e), discoveries: newDiscoveryInputs(e), holders: newHoldersInput(e)}
 	in.invalid = memo.NewInput[manifest.Key](e, "invalid", deepEqual[*store.Invalid])
 	kind := func(group, name string) *objects {
 		input := newObjects(e, name)

@@ -29,6 +29,7 @@ type lastView struct {
 	inUse   []ir.Certificate
 	trusted []ir.Authorities
 	issuers []string
+	holders Holders
 }
 
 // watch subscribes l to the folds from which the fields of l come. The parameter net is the network with these folds.
@@ -45,6 +46,7 @@ func (l *lastView) watch(net *network) {
 	memo.Watch(net.secrets.allSecrets, l.setSecrets)
 	memo.Watch(net.trusts.allTrusts, l.setTrusts)
 	memo.Watch(net.extensions.issuers, l.setIssuers)
+	memo.Watch(net.holdings, l.setHoldings)
 	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
 }
 

@@ -65,6 +65,7 @@ type network struct {
 	invalidStatuses *invalidStatusRules
 
 	problems    *problemFold
+	holdings    *holdingFold
 	policyViews *policyViewRules
 	views       *viewFolds
 }
@@ -141,7 +142,9 @@ func (n *network) addRoutes(e *memo.Engine) {
 		hintRules: n.hints, namespaceRules: n.namespaces, gatewayRules: n.gateways, coverageRules: n.coverage,
 		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid, MaxCopies: n.MaxCopies,
 	})
-	n.contests = newContestRules(e, contestIn{attach: n.attachments.attach, gateway: n.gateways.gateway, routes: in.routes})
+	n.contests = newContestRules(e, contestIn{
+		attach: n.attachments.attach, gateway: n.gateways.gateway, routes: in.routes, holders: in.holders,
+	})
 	n.nodes = newNodeRules(e, nodeIn{
 		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
 		routes: in.routes, quarantine: in.quarantine, WeightScope: n.WeightScope, Weighted: n.Weighted,
@@ -260,7 +263,11 @@ func (n *network) addStatuses(e *memo.Engine) {
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
 		n.signIns)
+	n.holdings = newHoldings(e, n.contests)
 }
+
+// recalls returns the recalls of all parts.
+func (n *network) recalls() []settler { return []settler{n.contests.before, n.contests.given} }
 
 // addViews declares the rules and folds of the memo.Engine that collect the content of an ir.View. A View shows
 // everything that is served, for explain.

@@ -36,4 +36,7 @@ type Result struct {
 	// Issuers are the issuers of OpenID providers whose discovery documents are needed, sorted.
 	// Translator.Discover sets their answers.
 	Issuers []string
+	// Holders has who has each Thing that several objects want. If nothing of it changed, Holders is the same map as in
+	// the previous Result. Translator.Hold gives it to a new Translator.
+	Holders Holders
 }

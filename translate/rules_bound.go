@@ -76,8 +76,8 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 	return out
 }
 
-// bindHosts limits the hosts of a route to those that the route's namespace may serve, by changing from.Hosts.
-// A kind of route without hosts is not changed. The result bound is the limit of the namespace (see
+// bindHosts limits the hosts of a route to those that the route's namespace may serve, by changing from.Hosts,
+// and sets from.Granted. A kind of route without hosts is not changed. The result bound is the limit of the namespace (see
 // listen.Bound). If the route loses hosts by the limit, narrower is true.
 func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound listen.Bound, narrower bool) {
 	bound = r.bound.Get(c, from.Key.Namespace)
@@ -85,6 +85,7 @@ func (r *namespaceRules) bindHosts(c *memo.Ctx, from *route.Common) (bound liste
 		return bound, false
 	}
 	asked := from.Hosts
+	from.Granted = true
 	from.Hosts = listen.Narrow(asked, bound.Hosts)
 	return bound, asked.String() != from.Hosts.String()
 }

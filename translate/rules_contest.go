@@ -2,7 +2,6 @@ package translate
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -13,10 +12,10 @@ import (
 	"github.com/gatefold/gatefold/translate/route"
 )
 
-// If an HTTPRoute and a GRPCRoute have a common host on one listener, only one of them is accepted
-// (listen.Contest). Whether a route is accepted depends on all older routes of the listener. If a listener has
-// routes of both kinds, each change of a route's hosts computes the result for all of them again. Other edits
-// do not. For a listener with routes of one kind, the usual case, nothing is computed.
+// If an HTTPRoute and a GRPCRoute request one host of a listener, only one of the two kinds gets it
+// (listen.Contest). Which one depends on all routes of the listener. If a listener has routes of both kinds, each
+// change of a route's hosts computes the result for all of them again. Other edits do not. For a listener with routes
+// of one kind, the usual case, nothing is computed.
 
 // contenders are all HTTPRoutes and GRPCRoutes that request hosts of one listener. Kinds is the number of
 // routes of each kind.
@@ -33,18 +32,24 @@ type contestIn struct {
 	attach  *memo.Rule[manifest.Key, *attachOut]
 	gateway *memo.Rule[manifest.Key, *listen.Gateway]
 	routes  *objects
+	holders *holdersInput
 }
 
 // contestRules decide which route gets a host that both an HTTPRoute and a GRPCRoute request.
 type contestRules struct {
 	in       contestIn
-	contest  *memo.Rule[listenerKey, map[manifest.Key]listen.Loss]
+	mixed    *memo.Fold[listenerKey, struct{}, contenders, contenders] // only listeners with routes of both kinds
+	contest  *memo.Rule[listenerKey, *listen.Outcome]
 	admitted *memo.Rule[manifest.Key, *attachOut]
-	won      *memo.Fold[manifest.Key, winKey, *win, memo.Ordered[*win]]
+	// before and given say who had the hosts of a listener before. Only listeners with routes of both kinds read them.
+	before *recall[listenerKey, contenders]
+	given  *recall[listenerKey, *listen.Outcome]
 }
 
 func newContestRules(e *memo.Engine, in contestIn) *contestRules {
-	r := &contestRules{in: in}
+	r := &contestRules{
+		in: in, before: newRecall[listenerKey](e, "hadhosts", sameContenders), given: newRecall[listenerKey](e, "hadcontest", identical[*listen.Outcome]),
+	}
 	step := gather[manifest.Key](compareContenders)
 	all := memo.NewFold[listenerKey, manifest.Key](e, "contenders", func(value contenders, members []memo.Member[manifest.Key, *listen.Contender]) contenders {
 		out := contenders{All: step(value.All, members), Kinds: maps.Clone(value.Kinds)}
@@ -62,71 +67,61 @@ func newContestRules(e *memo.Engine, in contestIn) *contestRules {
 		return out
 	}, sameContenders)
 	memo.From(all, in.attach, contendersOf, deepEqual)
-	mixed := memo.NewFold[listenerKey, struct{}](e, "mixed", func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
+	r.mixed = memo.NewFold[listenerKey, struct{}](e, "mixed", func(_ contenders, members []memo.Member[struct{}, contenders]) contenders {
 		return members[len(members)-1].New
 	}, sameContenders)
-	memo.From(mixed, all, func(key listenerKey, c contenders, yield func(memo.Place[listenerKey, struct{}], contenders)) {
+	memo.From(r.mixed, all, func(key listenerKey, c contenders, yield func(memo.Place[listenerKey, struct{}], contenders)) {
 		if c.Kinds["HTTPRoute"] > 0 && c.Kinds["GRPCRoute"] > 0 {
 			yield(memo.Place[listenerKey, struct{}]{Key: key}, c)
 		}
 	}, sameContenders)
-	r.contest = memo.NewRule(e, "contest", func(c *memo.Ctx, key listenerKey) map[manifest.Key]listen.Loss {
-		of, _ := mixed.Get(c, key)
-		return listen.Contest(slices.Collect(of.All.All()))
-	}, maps.Equal[map[manifest.Key]listen.Loss])
+	r.contest = memo.NewRule(e, "contest", r.runContest, deepEqual)
+	r.before.follow(all)
+	r.given.follow(r.contest)
 	r.admitted = memo.NewRule(e, "admitted", r.runAdmitted, deepEqual)
 	memo.Each(r.admitted, in.routes)
-	r.won = memo.NewFold[manifest.Key, winKey](e, "won", gather[winKey](compareWins), memo.Ordered[*win].Same)
-	memo.From(r.won, r.admitted, winsOf, deepEqual)
 	return r
 }
 
 func (r *contestRules) report(all *problemFold) {
 	problemsFrom(all, "attach", r.admitted, func(a *attachOut) []manifest.Problem { return a.Problems })
-	problemsFrom(all, "won", r.won, winProblems)
 }
 
-// winKey is a listener and the route that lost a host there.
-type winKey struct {
-	listenerKey
-	Loser manifest.Key
-}
-
-// win is a host that one route got, and that another route lost. The routes have different kinds and
-// namespaces.
-type win struct {
-	winKey
-	Winner manifest.Key
-	Domain string
-}
-
-func compareWins(a, b *win) int {
-	return cmp.Or(cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), manifest.CompareKeys(a.Loser, b.Loser))
-}
-
-// winsOf yields the wins of other routes over one route (the parameter key). There is one win for each listener at
-// which this route lost a host to a route of another namespace. The Key of the yielded memo.Place is the winner: the
-// route that got the host.
-func winsOf(key manifest.Key, a *attachOut, yield func(memo.Place[manifest.Key, winKey], *win)) {
-	for at, loss := range a.Lost {
-		if loss.By.Namespace != key.Namespace {
-			w := &win{winKey{at, key}, loss.By, loss.Domain}
-			yield(memo.Place[manifest.Key, winKey]{Key: loss.By, ID: w.winKey}, w)
+// hold implements holder.
+func (r *contestRules) hold(all *holdingFold) {
+	holdingsFrom(all, r.contest, func(key listenerKey, o *listen.Outcome) Holders {
+		if o == nil || len(o.Both) == 0 {
+			return nil
 		}
-	}
+		out := make(Holders, len(o.Both))
+		for _, domain := range o.Both {
+			out[hostThing(key, domain)] = o.Holders[domain]
+		}
+		return out
+	})
 }
 
-// winProblems returns a warning for each host that a route got and a later route lost.
-func winProblems(won memo.Ordered[*win]) []manifest.Problem {
-	var out []manifest.Problem
-	for w := range won.All() {
-		out = append(out, manifest.Problem{
-			Code: codeContested, Severity: manifest.Warning, Object: w.Winner, Field: "spec.hostnames",
-			Message: fmt.Sprintf("this route has host %q on listener %s of Gateway %s, and %s, which asks for it as well, is not accepted there", w.Domain, w.Listener, w.Gateway, w.Loser),
-			Hint:    "decide which namespace has this host, or give the two routes hostnames of their own",
-		})
+// hostThing returns the Thing of a host of a listener.
+func hostThing(at listenerKey, domain string) Thing {
+	return Thing{Gateway: at.Gateway, Listener: at.Listener, Host: domain}
+}
+
+// runContest returns which routes got the hosts of a listener, nil for a listener with routes of one kind.
+func (r *contestRules) runContest(c *memo.Ctx, key listenerKey) *listen.Outcome {
+	of, both := r.mixed.Get(c, key)
+	if !both || of.All.Len() == 0 {
+		return nil
 	}
-	return out
+	before, _ := r.before.Get(c, key)
+	given, _ := r.given.Get(c, key)
+	had := &listen.Incumbents{Before: make(map[manifest.Key]*listen.Contender, before.All.Len()), Given: given}
+	for one := range before.All.All() {
+		had.Before[one.Origin.Key] = one
+	}
+	had.Saved = func(route manifest.Key, domain string) bool {
+		return r.in.holders.has(c, hostThing(key, domain), route)
+	}
+	return listen.Contest(slices.Collect(of.All.All()), had)
 }
 
 // contendersOf yields, for each listener that a route attaches to, the hosts that the route requests there,
@@ -135,46 +130,52 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 	if kind, _ := route.KindOf(key); !kind.Tables {
 		return
 	}
-	domains := map[listenerKey][]string{}
+	claims := map[listenerKey][]listen.HostClaim{}
 	for _, parent := range a.Parents {
 		for _, place := range parent.Places {
 			at := listenerKey{parent.Gateway, place.Listener}
-			domains[at] = append(domains[at], place.Domain)
+			claims[at] = append(claims[at], listen.HostClaim{Domain: place.Domain, Own: place.Own, Granted: place.Granted})
 		}
 	}
-	for at, list := range domains {
-		slices.Sort(list)
-		yield(memo.Place[listenerKey, manifest.Key]{Key: at, ID: key}, &listen.Contender{Origin: a.Origin, Domains: slices.Compact(list)})
+	for at, list := range claims {
+		slices.SortFunc(list, func(a, b listen.HostClaim) int { return cmp.Compare(a.Domain, b.Domain) })
+		yield(memo.Place[listenerKey, manifest.Key]{Key: at, ID: key}, &listen.Contender{Origin: a.Origin, Claims: slices.Compact(list)})
 	}
 }
 
-// runAdmitted returns where a route attaches, without the listeners that it lost to routes of another kind.
+// runAdmitted returns where a route attaches, without the hosts that it lost to routes of another kind. A route that
+// met others has problems about it.
 func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := r.in.attach.Get(c, key)
-	lost := map[listenerKey]listen.Loss{}
+	met := map[listenerKey][]listen.Meeting{}
 	for _, parent := range attach.Parents {
 		for _, place := range parent.Places {
 			at := listenerKey{parent.Gateway, place.Listener}
-			if loss, lose := r.contest.Get(c, at)[key]; lose {
-				lost[at] = loss
+			if o := r.contest.Get(c, at); o != nil && len(o.Met[key]) > 0 {
+				met[at] = o.Met[key]
 			}
 		}
 	}
-	if len(lost) == 0 {
+	if len(met) == 0 {
 		return attach
 	}
-	out := &attachOut{Origin: attach.Origin, Problems: slices.Clone(attach.Problems), Bound: attach.Bound, Lost: lost}
-	for i, parent := range attach.Parents {
-		if left, refusal := parent.without(lost); refusal != "" {
-			problem := parentProblem(key, parent.Index, "HostnameConflict", refusal, "give the two routes hostnames, or listeners, of their own")
-			parent = left
-			out.Problems = append(out.Problems, problem)
+	out := &attachOut{Origin: attach.Origin, Problems: slices.Clone(attach.Problems), Bound: attach.Bound}
+	rejected := map[listenerKey]bool{}
+	for _, parent := range attach.Parents {
+		left := parent.without(met)
+		if !left.Accepted.Good() && parent.Accepted.Good() {
+			out.Problems = append(out.Problems, parentProblem(key, parent.Index, string(reasonHostnameConflict), left.Accepted.Message,
+				"give the two routes hostnames, or listeners, of their own"))
+			for _, name := range parent.Listeners {
+				rejected[listenerKey{parent.Gateway, name}] = true
+			}
 		}
-		out.Parents = append(out.Parents, parent)
-		for _, place := range out.Parents[i].Places {
+		out.Parents = append(out.Parents, left)
+		for _, place := range left.Places {
 			out.Ports = append(out.Ports, place.Port)
 		}
 	}
+	out.Problems = append(out.Problems, meetingProblems(key, met, rejected)...)
 	slices.Sort(out.Ports)
 	out.Ports = slices.Compact(out.Ports)
 	return out
@@ -194,17 +195,23 @@ func (r *contestRules) spans(c *memo.Ctx, key flatKey, hosts ir.Hosts) bool {
 // of the node.
 //   - The result tables has those virtual hosts of the root route that contain at least one of these hosts.
 //   - The result guests has virtual hosts with narrower domains, for example a.example.com if tables has
-//     *.example.com. They exist only if another route or a listener has the narrower domain.
+//     *.example.com. They exist only if another route or a listener has the narrower domain. The virtual hosts of
+//     the other kind, HTTPRoute or GRPCRoute, are not among them.
 //
 // The node must not create a virtual host of guests. Envoy looks only at the virtual host with the narrowest domain:
 // requests for a.example.com would then miss the rules that other children have in *.example.com.
 func (r *contestRules) tablesOf(c *memo.Ctx, key flatKey, hosts ir.Hosts) (tables, guests []tableKey) {
-	for _, parent := range r.admitted.Get(c, key.root()).Parents {
+	root := key.root()
+	for _, parent := range r.admitted.Get(c, root).Parents {
 		held, narrower := parent.Places, []listen.Place(nil)
 		if !hosts.Every() {
 			if g := r.in.gateway.Get(c, ir.GatewayKey(parent.Gateway)); g != nil {
 				held, narrower = g.Within(held, hosts)
 			}
+			narrower = slices.DeleteFunc(narrower, func(p listen.Place) bool {
+				o := r.contest.Get(c, listenerKey{parent.Gateway, p.Listener})
+				return o != nil && o.Holders[p.Domain].Kind != root.Kind
+			})
 		}
 		tables = appendTables(tables, key.Port, parent.Gateway, held)
 		guests = appendTables(guests, key.Port, parent.Gateway, narrower)

@@ -14,6 +14,7 @@ type Surroundings struct {
 	Options     Options
 	Quarantine  Quarantine
 	Discoveries Discoveries
+	Holders     Holders `json:",omitempty"`
 }
 
 // New returns a Translator with the inputs in s, and without objects.
@@ -21,6 +22,7 @@ func (s Surroundings) New() *Translator {
 	t := New(s.Options)
 	t.Quarantine(s.Quarantine)
 	t.Discover(s.Discoveries)
+	t.Hold(s.Holders)
 	return t
 }
 

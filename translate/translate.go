@@ -60,6 +60,7 @@ func newTranslator(options Options) rules {
 
 func (t *translator) Apply(change store.Change) Result {
 	_ = t.Take(nil, change) // without stop, Take returns no error
+	t.settle()
 	return Result{
 		Delta:    t.delta(),
 		Infra:    t.infras(),
@@ -70,7 +71,18 @@ func (t *translator) Apply(change store.Change) Result {
 		Certificates: t.last.inUse,
 		Authorities:  t.last.trusted,
 		Issuers:      t.last.issuers,
+		Holders:      t.last.holders,
 	}
+}
+
+// settle makes what the present values give to whom the incumbents of the next Change. The values stay the same,
+// because the incumbents would get everything again (see recall).
+func (t *translator) settle() {
+	for _, recall := range t.net.recalls() {
+		recall.settle()
+	}
+	t.in.holders.replace(nil)
+	_ = t.engine.Flush(nil) // without stop, Flush returns no error
 }
 
 // delta returns the resources that changed since the last call. It empties the sinks of resources (t.listener and so
@@ -225,5 +237,7 @@ func (t *translator) remember(key manifest.Key) {
 }
 
 func (t *translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }
+
+func (t *translator) Hold(set Holders) { t.in.holders.replace(set) }
 
 func (t *translator) Discover(set Discoveries) { t.in.discoveries.replace(set) }

@@ -20,6 +20,7 @@ type rules interface {
 	Revert() bool
 	Former(key manifest.Key) *manifest.Object
 	Quarantine(set Quarantine)
+	Hold(set Holders)
 	Discover(set Discoveries)
 }
 
@@ -27,7 +28,8 @@ type rules interface {
 func New(options Options) *Translator { return &Translator{newTranslator(options)} }
 
 // Apply applies a Change and returns the changed parts of the configuration. The state after several Changes is
-// the same as after one Change with all objects (docs/design/flow.md).
+// the same as after one Change with all objects and the same Holders (docs/design/flow.md). What the Result gives to
+// whom counts as served: for the next Change, an object that has a thing is its incumbent (see Holders).
 func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(change) }
 
 // Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both
@@ -50,6 +52,10 @@ func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.
 // Quarantine gives the Translator a new Quarantine, which has what Envoys rejected. It replaces the old Quarantine.
 // The next Take or Apply uses it.
 func (t *Translator) Quarantine(set Quarantine) { t.rules.Quarantine(set) }
+
+// Hold tells a new Translator who has the things that several objects want: those of Result.Holders of an earlier
+// Translator. They apply until the next Apply returns. Then what its Result gives to whom applies.
+func (t *Translator) Hold(set Holders) { t.rules.Hold(set) }
 
 // Discover gives the Translator new Discoveries, the answers of OpenID issuers. They replace the old Discoveries. The
 // next Take or Apply uses them.

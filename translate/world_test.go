@@ -139,6 +139,7 @@ func (w *world) cold() state {
 	s, fresh := newState(), translate.New(w.options)
 	fresh.Quarantine(w.quarantine)
 	fresh.Discover(w.discovered)
+	fresh.Hold(w.last.Holders)
 	s.hear(fresh.Apply(w.present()))
 	return s
 }

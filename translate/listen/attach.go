@@ -21,6 +21,21 @@ type Route struct {
 	NamespaceLabels map[string]string
 }
 
+// own returns how specific the route's own hostname for a domain of a listener is (see route.Specific). A route of
+// the platform team counts as if it had the hostname of the listener, so that no team's route comes before it.
+func (r Route) own(at string) uint16 {
+	if r.Platform {
+		return route.Specific(hostname(at))
+	}
+	var out uint16
+	for _, name := range r.Hosts.Names() {
+		if covers(name, hostname(at)) {
+			out = max(out, route.Specific(name))
+		}
+	}
+	return out
+}
+
 // hostnames returns spec.hostnames as text, for messages. If spec.hostnames is empty, it returns the hosts that
 // the namespace of the route may serve.
 func (r Route) hostnames() string {
@@ -39,10 +54,13 @@ func (r Route) groupKind() gwv1.RouteGroupKind {
 // Place is one position in Envoy's configuration that rules of a route are added to. For HTTP it is a virtual
 // host of a chain on a port. For TCP, TLS and UDP it is a hostname of a listener's ir.Stream, or "*".
 type Place struct {
-	Port   int32
-	UDP    bool
-	Chain  string // ir.Chain.Name of the chain
-	Domain string // a hostname or wildcard; "*" for every host
+	Port int32
+	UDP  bool
+	// Own and Granted are those of the route's route.Rank for the place.
+	Granted bool
+	Own     uint16
+	Chain   string // ir.Chain.Name of the chain
+	Domain  string // a hostname or wildcard; "*" for every host
 	// Listener is the ID of the listener that the place belongs to. It may be "", for example in a map key.
 	Listener string
 	// Raw is true if the listener forwards TLS to the backends without termination.
@@ -122,7 +140,9 @@ func (p *Part) Attach(parent manifest.Key, ref gwv1.ParentReference, r Route, ow
 				owned = append(owned, fmt.Sprintf("%s is the host of listener %s", domain, by))
 				continue
 			}
-			out.Places = append(out.Places, l.place(domain))
+			place := l.place(domain)
+			place.Own, place.Granted = r.own(domain), r.Granted
+			out.Places = append(out.Places, place)
 		}
 	}
 	if len(out.Listeners) == 0 {

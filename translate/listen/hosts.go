@@ -52,7 +52,7 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 				held = append(held, p)
 				// Another route may also claim a wildcard between the host and p.Domain, so each gets a Place as well.
 				for name := domain; name != p.Domain; {
-					narrower = append(narrower, Place{Port: p.Port, Chain: p.Chain, Domain: name})
+					narrower = append(narrower, Place{Port: p.Port, Chain: p.Chain, Domain: name, Listener: p.Listener})
 					_, rest, ok := strings.Cut(strings.TrimPrefix(name, "*."), ".")
 					if !ok {
 						break

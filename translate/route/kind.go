@@ -120,6 +120,11 @@ type Common struct {
 	// hostnames, Hosts has every host (Gateway API, HTTPRouteSpec.hostnames).
 	Hostnames []string
 	Hosts     ir.Hosts
+	// Granted is true if the annotation gatefold.io/hostnames of the Namespace limits Hosts. What is left of Hosts is
+	// then granted to the route. Read does not set Granted.
+	Granted bool
+	// Platform is true if path policies are in force and the route is of the platform team (the flag --cluster-paths).
+	Platform bool
 }
 
 // Read returns the fields of a route that all kinds of route have. It panics if the object is not a route that
@@ -130,7 +135,7 @@ func Read(o *manifest.Object) Common {
 		panic("route: not a kind of route that is served: " + o.Key.String())
 	}
 	spec, hostnames := kind.read(o)
-	out := Common{Kind: kind, Key: o.Key, Generation: o.Value.GetGeneration(), Parents: spec.ParentRefs}
+	out := Common{Kind: kind, Key: o.Key, Generation: o.Value.GetGeneration(), Parents: spec.ParentRefs, Platform: o.Source == manifest.ClusterPaths}
 	for _, hostname := range hostnames {
 		out.Hostnames = append(out.Hostnames, strings.ToLower(string(hostname)))
 	}

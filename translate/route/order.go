@@ -150,6 +150,68 @@ func CompareOrigins(a, b *ir.Origin) int {
 	)
 }
 
+// Rank decides which object gets a thing that only one object can have, such as a host of a listener. The fields are
+// in the order in which CompareRanks looks at them.
+type Rank struct {
+	// Own says how specific the object's own hostname for the host is (see Specific). It is 0 if the thing has no
+	// hostname.
+	Own uint16
+	// Granted is true if the annotation gatefold.io/hostnames of the object's Namespace has the host.
+	Granted bool
+	// Incumbent is true if the object has the thing in what was published last, or in the saved state.
+	Incumbent bool
+	Origin    *ir.Origin
+}
+
+// CompareRanks orders the objects that want one thing: the first gets it. The criteria are, in this order:
+//   - the more specific own hostname (Rank.Own)
+//   - if path policies are in force, an object of the platform team (the flag --cluster-paths)
+//   - an object whose Namespace has the host in its annotation (Rank.Granted)
+//   - the object that has the thing now (Rank.Incumbent)
+//   - the conflict resolution order (CompareOrigins)
+//
+// If the first object becomes the incumbent, it is still the first.
+func CompareRanks(a, b Rank) int {
+	return cmp.Or(
+		cmp.Compare(b.Own, a.Own),
+		ir.TrueFirst(!a.Origin.Outside, !b.Origin.Outside),
+		ir.TrueFirst(a.Granted, b.Granted),
+		ir.TrueFirst(a.Incumbent, b.Incumbent),
+		CompareOrigins(a.Origin, b.Origin),
+	)
+}
+
+// WhyFirst returns, as text, why the object with the rank first comes before the object with the rank later (see
+// CompareRanks). If the later one comes first by CompareOrigins, the reason is that the first one is the incumbent. So
+// the text stays the same when the first one becomes the incumbent.
+func WhyFirst(first, later Rank) string {
+	switch {
+	case !first.Origin.Outside && later.Origin.Outside:
+		return "it is of the platform team (--cluster-paths)"
+	case first.Own != later.Own:
+		return "its own hostname is more specific"
+	case first.Granted != later.Granted:
+		return "the annotation gatefold.io/hostnames of its Namespace has the host"
+	case CompareOrigins(first.Origin, later.Origin) > 0:
+		return "it had the host before"
+	case !first.Origin.Created.Equal(later.Origin.Created):
+		return "it is older"
+	}
+	return "it is the first by namespace and name"
+}
+
+// exact is the result of Specific for a hostname without wildcard.
+const exact = 1 << 15
+
+// Specific returns how specific a hostname is. A name without wildcard is more specific than every wildcard, a longer
+// wildcard is more specific than a shorter one, and "", which stands for every host, is the least specific.
+func Specific(hostname string) uint16 {
+	if hostname == "" || hostname[0] == '*' {
+		return uint16(min(len(hostname), exact-1))
+	}
+	return exact
+}
+
 // OriginOf returns the origin of an object. If path policies are in force, the creationTimestamp counts only in
 // files of the platform team (the flag --cluster-paths), because the author of any other file could invent one.
 func OriginOf(o *manifest.Object) *ir.Origin {
