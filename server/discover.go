@@ -165,7 +165,7 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	}
 	st.scope.joinStage(st)
 	st.Plan = delta.New(st.scope.targetOf(st), delta.Options{
-		Opened: st.opened, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
+		Opened: st.opened, Gateway: st.scope.name, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
 		Unordered: s.options.unordered, Envoy: st.isEnvoy, World: st.ofWorld,
 		Version: st.version,
 	})

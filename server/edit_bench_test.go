@@ -69,7 +69,7 @@ func newPipe(ctx context.Context) *pipe {
 			first.Node = &corev3.Node{Id: "bench", Cluster: "default/eg"}
 		}
 		if typ == rds {
-			first.ResourceNamesSubscribe = []string{listen.RoutesName("default/eg", 8080, "")}
+			first.ResourceNamesSubscribe = []string{listen.RoutesName("default/eg", 8080, "", nil)}
 		}
 		p.requests <- first
 	}

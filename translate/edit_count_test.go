@@ -75,7 +75,7 @@ func TestAnEditCostsTheSameInALargeFolder(t *testing.T) {
 			if small.encoded == 0 || large.encoded == 0 || max(small.encoded, large.encoded)-min(small.encoded, large.encoded) > 20 {
 				t.Errorf("an edit of one route encodes %d bytes among 200, %d among 800", small.encoded, large.encoded)
 			}
-			if want := []string{"default/eg/http-8080/filters-1"}; !slices.Equal(small.sent, want) || !slices.Equal(large.sent, want) {
+			if want := []string{"default/eg/http-8080/filters-2"}; !slices.Equal(small.sent, want) || !slices.Equal(large.sent, want) {
 				t.Errorf("sent are %q among 200, %q among 800", small.sent, large.sent)
 			}
 		})

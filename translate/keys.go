@@ -56,9 +56,6 @@ func (k portKey) String() string {
 	return fmt.Sprintf("%s:%s", k.Gateway, listen.Socket{Port: k.Port, UDP: k.UDP})
 }
 
-// name returns the name of the chain's RouteConfiguration.
-func (k chainKey) name() string { return listen.RoutesName(k.Gateway, k.Port, k.Chain) }
-
 func (k chainKey) String() string {
 	if k.Chain == "" {
 		return k.portKey.String()

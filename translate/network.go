@@ -198,12 +198,12 @@ func (n *network) addDelegation(e *memo.Engine) {
 func (n *network) addTables(e *memo.Engine) {
 	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
 	n.tables = newTableRules(e, tableIn{
-		hostPolicyRules: n.hostPolicies, claimed: n.claims.claimed, identityRules: n.identities, gateway: n.gateways.gateway,
+		hostPolicyRules: n.hostPolicies, claimed: n.claims.claimed, identityRules: n.identities, gateways: n.gateways,
 		mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
 		TrustedHops: n.TrustedHops, Weighted: n.Weighted,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
-	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{host: n.tables.host, gateway: n.gateways.gateway})
+	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{gatewayRules: n.gateways, host: n.tables.host})
 }
 
 // addBackends declares the rules of the memo.Engine that compute clusters, and the certificates and secrets that

@@ -40,6 +40,7 @@ type gatewayRules struct {
 	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
 	part        *memo.Rule[partKey, *listen.Part]
 	owner       *memo.Rule[hostKey, string]
+	clients     *memo.Rule[portKey, *ir.Clients]
 	infra       *memo.Rule[manifest.Key, *ir.Infra]
 }
 
@@ -62,6 +63,7 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	memo.Each(r.gateway, in.gateways)
 	r.part = memo.NewRule(e, "part", r.runPart, deepEqual)
 	r.owner = memo.NewRule(e, "owner", r.runOwner, identical[string])
+	r.clients = memo.NewRule(e, "clients", r.runClients, deepEqual)
 	r.infra = memo.NewRule(e, "infra", r.runInfra, deepEqual)
 	memo.Each(r.infra, in.gateways)
 	return r
@@ -252,4 +254,20 @@ func (r *gatewayRules) runInfra(c *memo.Ctx, key manifest.Key) *ir.Infra {
 		infra.Ports = append(infra.Ports, port.Port)
 	}
 	return infra
+}
+
+// runClients returns how the listeners on a port verify client certificates, nil if they do not.
+func (r *gatewayRules) runClients(c *memo.Ctx, key portKey) *ir.Clients {
+	if g := r.gateway.Get(c, ir.GatewayKey(key.Gateway)); g != nil {
+		return g.Clients(key.Port)
+	}
+	return nil
+}
+
+// tableName returns the name of the RouteConfiguration of a filter chain (see listen.RoutesName).
+func (r *gatewayRules) tableName(c *memo.Ctx, key chainKey) string {
+	if key.Chain == "" {
+		return listen.RoutesName(key.Gateway, key.Port, "", nil)
+	}
+	return listen.RoutesName(key.Gateway, key.Port, key.Chain, r.clients.Get(c, key.portKey))
 }

@@ -3,7 +3,6 @@ package translate
 import (
 	"slices"
 
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -11,8 +10,8 @@ import (
 )
 
 type routeConfigIn struct {
-	host    *memo.Rule[tableKey, *hostOut]
-	gateway *memo.Rule[manifest.Key, *listen.Gateway]
+	*gatewayRules
+	host *memo.Rule[tableKey, *hostOut]
 }
 
 // routeConfigRules collect the virtual hosts of each RouteConfiguration.
@@ -69,5 +68,5 @@ func (r *routeConfigRules) runRouteConfig(c *memo.Ctx, key chainKey) xds.Resourc
 	if key.Chain != "" {
 		hosts = append(hosts, r.misdirected.Get(c, key)...)
 	}
-	return xds.RouteConfiguration(key.name(), hosts)
+	return xds.RouteConfiguration(r.in.tableName(c, key), hosts)
 }

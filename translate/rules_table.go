@@ -18,7 +18,7 @@ type tableIn struct {
 	*hostPolicyRules
 	claimed *memo.Fold[tableKey, string, string, claim]
 	*identityRules
-	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
+	gateways    *gatewayRules
 	mount       *memo.Rule[manifest.Key, *mountOut]
 	graft       *memo.Rule[flatKey, *graftOut]
 	quarantine  *quarantineInputs
@@ -57,7 +57,7 @@ func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 			}
 		}
 	}, sameEntry)
-	memo.From(r.table, in.gateway, markHosts, sameEntry)
+	memo.From(r.table, in.gateways.gateway, markHosts, sameEntry)
 
 	r.host = memo.NewRule(e, "host", r.runHost, sameHost)
 	memo.Each(r.host, r.table)
@@ -108,7 +108,7 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 // fields that the virtual host sets. rejectionOf encodes the virtual host without routes, as it would be sent now.
 // The result is nil if the Quarantine has no rejection with the hash of that encoding.
 func (r *tableRules) rejectionOf(c *memo.Ctx, key tableKey, extras *ir.Extras) *Rejection {
-	at := rejectedHost{listen.RoutesName(key.Gateway, key.Port, key.Chain), key.Domain}
+	at := rejectedHost{r.in.gateways.tableName(c, key.chainKey), key.Domain}
 	all, _ := r.in.quarantine.hosts.Get(c, at)
 	if len(all) == 0 {
 		return nil

@@ -35,6 +35,7 @@ type ledger struct {
 	// unknown has the names that the target did not have when the client requested them or reported them as held.
 	unknown       map[string]struct{}
 	unknownWeight int // the sum of the Weight of unknown
+	closings
 }
 
 // maxFlight bounds how many responses of a type may be unanswered. An Envoy answers every response. The bound
@@ -75,7 +76,7 @@ func newLedger(typ string) *ledger {
 	return &ledger{
 		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
 		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
-		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{},
+		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{}, closings: closings{closed: map[string]struct{}{}},
 	}
 }
 
@@ -233,6 +234,7 @@ func (l *ledger) forget(name string) {
 	delete(l.again, name)
 	delete(l.unfiltered, name)
 	delete(l.unmoved, name)
+	delete(l.closed, name)
 	l.dropUnknown(name)
 	l.due.drop(name)
 	l.gone.drop(name)

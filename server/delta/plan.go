@@ -18,6 +18,7 @@
 //     the Envoy rejects
 //   - older.go: resources without the features that an older Envoy does not have
 //   - generation.go: tables for listeners that an earlier gatefold sent
+//   - closed.go: answers for route tables that are gone, but that the Envoy still requests
 //   - world.go: the state-of-the-world protocol
 //   - state.go: what others may read of a plan
 //
@@ -75,6 +76,8 @@ type Options struct {
 	// Wait bounds how long listeners and routes wait for the answer to clusters, and how long removals wait for a
 	// client that has not requested listeners and routes yet.
 	Wait time.Duration
+	// Gateway is the Gateway, as "namespace/name", whose route tables the client may get; "" for all Gateways.
+	Gateway string
 	// BindRetry is how long a listener whose bind failed waits at first until it is sent again.
 	BindRetry time.Duration
 	// Unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
@@ -122,6 +125,9 @@ func (p *Plan) Retarget(same *Target) { p.target = same }
 // reports whether the stream has requested the type.
 func (p *Plan) Mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
+	if typ == xds.ListenerType {
+		p.markClosed()
+	}
 	if l != nil {
 		l.markAll(names)
 		switch typ {
@@ -153,7 +159,7 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 		p.tired = true
 		return nil, now
 	}
-	return r, earlierNonZero(until, again)
+	return r, earlierNonZero(earlierNonZero(until, again), p.nextClosing())
 }
 
 // step does the work of Next, except the retries of failed binds: it returns the next response, or nil and the
@@ -161,6 +167,9 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if p.options.Unordered {
 		return p.first(p.fill, Types()...), time.Time{}
+	}
+	if r := p.first(p.closeTables, xds.RouteType); r != nil {
+		return r, time.Time{}
 	}
 	if r := p.first(p.fill, referredTypes()...); r != nil || p.tired {
 		return r, time.Time{}
@@ -214,7 +223,7 @@ func (s *stream) due(typ string) bool {
 
 // removals returns a response that removes resources. If there is none, it returns nil and the time to try again;
 // the zero time means after the next answer or edit. Removals wait in these cases:
-//   - Other changes are still to be sent, or not yet answered.
+//   - Other changes are still to be sent, or not yet answered. Route tables that are still to be closed are among them.
 //   - Envoy rejected the new form of a listener, filter or route table, and still serves the older form. The older
 //     form may use the resources that are to be removed.
 //   - The client has not requested listeners or route tables on this stream yet. The client may have some from an
@@ -226,7 +235,7 @@ func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {
 		l := p.ledgers[typ]
-		if l != nil && !l.idle() {
+		if l != nil && (!l.idle() || len(l.waiting) > 0) {
 			return nil, time.Time{}
 		}
 		if !slices.Contains(referringTypes(), typ) {

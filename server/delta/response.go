@@ -42,6 +42,7 @@ type Entry struct {
 	// only if searched is true.
 	naming, searched bool
 	binds            *xds.Binding // the addresses of a listener; nil until they are needed
+	closed           bool         // the entry is a closed table: see closed.go
 }
 
 // NewEntry returns the Entry of r. It encodes the bytes that precede r.Body in a response (Entry.head). The caller

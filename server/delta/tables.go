@@ -84,7 +84,12 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 // another listener still has.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
+	if typ == xds.RouteType && e != nil {
+		delete(p.ledgers[typ].closed, name)
+	}
 	switch {
+	case typ == xds.RouteType && e == nil && p.closable(name):
+		return p.closedForm(name)
 	case typ == xds.FilterType && e != nil:
 		return p.filter(e), false
 	case typ == xds.ListenerType && e != nil && p.older:
@@ -135,6 +140,7 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 	case held != e.Version:
 	case l.typ == xds.ListenerType:
 		p.moves.hold(e.Name, e)
+	case e.closed:
 	case l.typ == xds.RouteType || l.typ == xds.FilterType:
 		p.tableOf(l.typ, e.Name).accepted = e
 	}
@@ -162,6 +168,9 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 		return
 	}
 	e := r.Set[0]
+	if e.closed {
+		return
+	}
 	t := ts.tableOf(l.typ, e.Name)
 	switch {
 	case ts.target.Entry(l.typ, e.Name) == nil, t.unsearchable == e.Version, t.search != nil && t.ready != e, t.search == nil && r.Probe:
@@ -185,6 +194,9 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 // which every Envoy rejects (xds.Probe). A client that accepts it is no Envoy, so no new search begins on this
 // stream.
 func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
+	if e.closed {
+		return
+	}
 	t := ts.tableOf(l.typ, e.Name)
 	t.accepted = e
 	ts.searches = ts.searches && !probe

@@ -20,6 +20,7 @@ type Target struct {
 	// joined has, by name, one filter for each filter that several Gateways have. This filter has the requirements
 	// (xds.Requirement) of all of these Gateways (see owned).
 	joined map[string]*Entry
+	ports  *portIndex // what the listeners serve; nil until it is needed: see closed.go
 }
 
 // owned is a resource as one Gateway has it. In a target of all Gateways, several Gateways may have a resource with
@@ -70,6 +71,9 @@ func (t *Target) Put(u Update) {
 	}
 	if len(names) == 0 {
 		delete(t.resources, u.Type) // an empty map would keep its memory
+	}
+	if u.Type == xds.ListenerType {
+		t.ports = nil
 	}
 	t.known = t.known || u.Entry != nil
 	t.edits++

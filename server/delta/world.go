@@ -19,7 +19,7 @@ import (
 //   - A response with clusters or listeners lists all of them. A resource that the client has stays in the
 //     list, in the client's form, until the plan removes it.
 //   - Tables, endpoints and secrets are sent when they change, and never removed. Envoy drops them together
-//     with the resource that names them.
+//     with the resource that names them. Tables are closed as in the incremental protocol.
 //   - A client that reconnects sends one version for a whole type: the hash of all names and versions. If that
 //     version is the current one, the client is sent nothing.
 //   - Only one response of a type is unanswered at a time.
@@ -95,9 +95,12 @@ func (p *Plan) recall(l *ledger, version string) map[string]string {
 	present, versions := map[string]*Entry{}, map[string]string{}
 	for name := range p.target.Names(l.typ) {
 		if l.wants(name) {
-			e := p.target.Entry(l.typ, name)
-			present[name], versions[name] = e, e.Version
+			present[name] = p.target.Entry(l.typ, name)
 		}
+	}
+	p.addClosed(l, present)
+	for name, e := range present {
+		versions[name] = e.Version
 	}
 	if version != sumOf(present) {
 		return nil

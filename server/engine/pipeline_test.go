@@ -107,7 +107,7 @@ func TestMistakeOfOursLeavesWhatServes(t *testing.T) {
 	}
 	want := []string{
 		"gatefold/jwt true", "default/eg/http-8080 false", "default/eg/http-8082 true",
-		"default/eg/http-8080/filters-1 false", "default/eg/http-8082/filters-1 true",
+		"default/eg/http-8080/filters-2 false", "default/eg/http-8082/filters-2 true",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("published after a panic: %q, want %q", got, want)

@@ -7,7 +7,11 @@ import (
 
 // FilterGeneration is the version number of the HTTP filter chain of listeners. A release of gatefold that
 // changes the chain adds one: see docs/design/xds.md#a-table-is-for-one-chain-of-filters.
-const FilterGeneration = 1
+const FilterGeneration = 2
+
+// ClosingGeneration is the first FilterGeneration whose listeners close the HTTP/1.1 connections of a closed table:
+// see xds.ClosedTables.
+const ClosingGeneration = 2
 
 // generationMark separates the two parts of a RouteConfiguration's name: the base name and the generation of
 // the HTTP filter chain. It begins with a slash, because no hostname contains one. So the mark cannot be part

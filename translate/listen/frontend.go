@@ -54,10 +54,7 @@ func (f *frontend) ask(listeners []*Listener) {
 		return
 	}
 	for _, l := range listeners {
-		v, own := f.ports[l.Port]
-		if !own {
-			v = f.standard
-		}
+		v := f.of(l.Port)
 		if l.terminate() == nil {
 			continue
 		}
@@ -67,6 +64,23 @@ func (f *frontend) ask(listeners []*Listener) {
 			l.Accepted = v.accepted
 		}
 	}
+}
+
+// of returns the validation of a port.
+func (f *frontend) of(port int32) validation {
+	if v, own := f.ports[port]; own {
+		return v
+	}
+	return f.standard
+}
+
+// Clients returns how the HTTPS listeners on a port verify client certificates. It returns nil if they do not, or if
+// no CA certificate can be used.
+func (g *Gateway) Clients(port int32) *ir.Clients {
+	if g.frontend == nil {
+		return nil
+	}
+	return g.frontend.of(port).clients
 }
 
 // validation returns how client certificates are verified by one configuration (from), and reports references to

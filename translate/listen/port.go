@@ -2,6 +2,8 @@ package listen
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -168,7 +170,7 @@ func (g *Gateway) fill(port *ir.Port, at Socket) {
 		case !l.SpeaksHTTP():
 			port.Streams = append(port.Streams, l.stream())
 		case chain != "" || len(port.Chains) == 0:
-			port.Chains = append(port.Chains, ir.Chain{Name: chain, RouteConfig: RoutesName(g.Name, l.Port, chain), TLS: l.terminate()})
+			port.Chains = append(port.Chains, ir.Chain{Name: chain, RouteConfig: RoutesName(g.Name, l.Port, chain, l.TLS.Clients), TLS: l.terminate()})
 		}
 	}
 	slices.SortFunc(port.Chains, func(a, b ir.Chain) int { return cmp.Compare(a.Name, b.Name) })
@@ -193,12 +195,18 @@ func PortName(gateway string, port int32, protocol gwv1.ProtocolType) string {
 }
 
 // RoutesName returns the name of the RouteConfiguration for a filter chain of a Gateway's port. The parameter chain
-// is the chain's name for HTTPS, and "" for HTTP. The name ends with the current version of the HTTP filters
+// is the chain's name for HTTPS, and "" for HTTP. The parameter clients is how the port verifies client certificates,
+// nil if it does not. It is part of the name, so that connections from before a stricter verification do not use the
+// RouteConfiguration of those after it. The name ends with the current version of the HTTP filters
 // (ir.FilterGeneration).
-func RoutesName(gateway string, port int32, chain string) string {
+func RoutesName(gateway string, port int32, chain string, clients *ir.Clients) string {
 	base := PortName(gateway, port, gwv1.HTTPProtocolType)
 	if chain != "" {
 		base = PortName(gateway, port, gwv1.HTTPSProtocolType) + "/" + chain
+	}
+	if chain != "" && clients != nil {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%t %s", clients.Insecure, clients.Trust))
+		base += "/clients-" + hex.EncodeToString(sum[:8])
 	}
 	return ir.TableName(base, ir.FilterGeneration)
 }

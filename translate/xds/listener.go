@@ -106,14 +106,15 @@ func connectionManager(port *ir.Port, chain *ir.Chain) *hcmv3.HttpConnectionMana
 		AccessLog:      accessLogs(port.AccessLog),
 		HttpFilters:    httpFilterChain(),
 
+		LocalReplyConfig:              closedReplies(),
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{dropClaims(port)},
 	}
 }
 
 // dropClaims returns the extension that removes headers that a client could forge, before Envoy chooses a route. The
-// headers are ir.UserHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
+// headers are ir.UserHeader, closedHeader and, if the port has no trusted hops, ir.ClaimedHeaders.
 func dropClaims(port *ir.Port) *corev3.TypedExtensionConfig {
-	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader}
+	config, names := &earlyv3.HeaderMutation{}, []string{ir.UserHeader, closedHeader}
 	if port.TrustedHops == 0 {
 		names = append(names, ir.ClaimedHeaders()...)
 	}

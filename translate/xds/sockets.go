@@ -13,6 +13,8 @@ const (
 	listenerAddress             protowire.Number = 2
 	listenerReusePort           protowire.Number = 29
 	listenerAdditionalAddresses protowire.Number = 33
+	chainMatch                  protowire.Number = 1
+	chainMatchServerNames       protowire.Number = 11
 )
 
 // Socket is an address with a port that a listener binds.
@@ -37,19 +39,16 @@ type Binding struct {
 	// Exclusive is true if the listener has enable_reuse_port false. On one port, 0.0.0.0 (or "::") and another
 	// address of the same family then cannot both be bound, not even by one Envoy.
 	Exclusive bool
+	// ServerNames are the hostnames by which a TLS handshake selects the filter chains of the listener. A filter chain
+	// for all other connections, or for connections without TLS, has "*".
+	ServerNames []string
 }
 
 // BindingOf returns the sockets that an encoded listener binds. Addresses that BindingOf cannot read are left out. If
 // it cannot read the listener, the result is empty.
 func BindingOf(listener []byte) Binding {
 	var out Binding
-	for body := listener; len(body) > 0; {
-		number, kind, tag := protowire.ConsumeTag(body)
-		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
-		if tag < 0 || size < 0 {
-			return Binding{}
-		}
-		value, _ := protowire.ConsumeBytes(body[tag : tag+size])
+	readable := tryFields(listener, func(number protowire.Number, value []byte) {
 		switch number {
 		case listenerAddress:
 			out.add(value)
@@ -60,10 +59,48 @@ func BindingOf(listener []byte) Binding {
 			}
 		case listenerReusePort:
 			out.Exclusive = len(value) == 0 // a BoolValue of false
+		case listenerChains:
+			out.ServerNames = append(out.ServerNames, serverNames(value)...)
 		}
-		body = body[tag+size:]
+	})
+	if !readable {
+		return Binding{}
 	}
 	return out
+}
+
+// serverNames returns the server names of an encoded filter chain, "*" if it has none.
+func serverNames(chain []byte) (names []string) {
+	tryFields(chain, func(number protowire.Number, match []byte) {
+		if number != chainMatch {
+			return
+		}
+		tryFields(match, func(number protowire.Number, name []byte) {
+			if number == chainMatchServerNames {
+				names = append(names, string(name))
+			}
+		})
+	})
+	if len(names) == 0 {
+		return []string{"*"}
+	}
+	return names
+}
+
+// tryFields calls yield with every field of an encoded message: the number, and the value, which is nil for a field
+// that is encoded without a length. It returns false, and stops, where the message cannot be read.
+func tryFields(body []byte, yield func(number protowire.Number, value []byte)) bool {
+	for len(body) > 0 {
+		number, kind, tag := protowire.ConsumeTag(body)
+		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
+		if tag < 0 || size < 0 {
+			return false
+		}
+		value, _ := protowire.ConsumeBytes(body[tag : tag+size])
+		yield(number, value)
+		body = body[tag+size:]
+	}
+	return true
 }
 
 // add adds the socket of an encoded envoy.config.core.v3.Address, if it can be read.

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/examples/echo/handler"
+	"github.com/gatefold/gatefold/translate/cases"
+)
+
+// closedFolder has a Gateway with these listeners besides that of a team, and a route of everything on all of them.
+// more is a document more.
+func closedFolder(t *testing.T, spec, more string, listeners ...string) cases.Step {
+	t.Helper()
+	certificate, key := envoytest.FixedAuthority(t, "one").Issue("shop.example.com")
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: c}\ntype: kubernetes.io/tls\nstringData:\n  tls.crt: |\n    " +
+		strings.ReplaceAll(string(certificate), "\n", "\n    ") + "\n  tls.key: |\n    " + strings.ReplaceAll(string(key), "\n", "\n    ") + "\n"
+	gateway := "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: %s}\nspec:\n  gatewayClassName: gatefold\n"
+	const https = "  - {name: team, port: 8443, protocol: HTTPS, hostname: team.example.org, tls: {certificateRefs: [{name: c}]}}\n  - {name: plain, port: 8090, protocol: HTTP}\n"
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: shop}\nspec:\n  parentRefs: [{name: eg}]\n" +
+		"  rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b}]}]\n"
+	return cases.Step{Files: map[string]string{
+		"secret.yaml": secret,
+		"eg.yaml":     fmt.Sprintf(gateway, "eg") + spec + "  listeners:\n" + https + strings.Join(listeners, ""),
+		"route.yaml":  route,
+		"more.yaml":   more,
+		"b.yaml":      "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: Backend\nmetadata: {name: b}\nspec: {type: Static, static: {hosts: [{host: 127.9.1.1, port: 80}]}}\n",
+	}}
+}
+
+// denied denies everybody the route.
+const denied = "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: office}\nspec:\n" +
+	"  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]\n  acl: {defaultAction: deny, rules: [{cidrs: [192.0.2.0/24], action: allow}]}\n"
+
+// https is a listener of HTTPS; a name of "" is every name.
+func https(name string, port int) string {
+	return fmt.Sprintf("  - {name: %[1]s, port: %[2]d, protocol: HTTPS, hostname: %[3]q, tls: {certificateRefs: [{name: c}]}}\n",
+		"l-"+strings.Trim(strings.ReplaceAll(name, ".", "-"), "*-"), port, name)
+}
+
+func plainHTTP(port int) string {
+	return fmt.Sprintf("  - {name: http, port: %d, protocol: HTTP}\n", port)
+}
+
+// The connections of a listener that is removed or changed are not served by its old table: requests on them get an
+// answer without a backend, and the connection is closed. Those of another listener of the port go on, and get
+// the policy of the same edit.
+func TestTablesOfListenersThatGoAreClosed(t *testing.T) {
+	const clients = "  tls: {frontend: {default: {validation: {caCertificateRefs: [{group: \"\", kind: ConfigMap, name: ca}]}}}}\n"
+	authority := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca}\ndata:\n  ca.crt: |\n    " +
+		strings.ReplaceAll(string(envoytest.FixedAuthority(t, "one").PEM), "\n", "\n    ") + "\n"
+	shop := https("*.example.com", 8443)
+	for _, edit := range []struct {
+		name          string
+		before, after []string
+		spec          string // of the Gateway afterwards
+		port          string
+		host          string
+		want          int
+		team          int // what the team's connection gets
+	}{
+		{"a narrower hostname", []string{shop}, []string{https("shop.example.com", 8443)}, "", "8443", "shop.example.com", 421, 403},
+		{"a narrower hostname, another host", []string{shop}, []string{https("shop.example.com", 8443)}, "", "8443", "other.example.com", 404, 403},
+		{"no hostname", []string{shop}, []string{strings.Replace(shop, `hostname: "*.example.com", `, "", 1)}, "", "8443", "shop.example.com", 421, 403},
+		{"a port of its own", []string{shop}, []string{https("*.example.com", 9443)}, "", "8443", "shop.example.com", 404, 403},
+		{"removed", []string{shop}, nil, "", "8443", "shop.example.com", 404, 403},
+		{"the port is another listener's", []string{plainHTTP(8081)}, []string{https("shop.example.com", 8081)}, "", "8081", "shop.example.com", 421, 403},
+		{"HTTP on another port", []string{plainHTTP(8081)}, []string{plainHTTP(8082)}, "", "8081", "shop.example.com", 404, 403},
+		{"HTTP removed", []string{plainHTTP(8081)}, nil, "", "8081", "shop.example.com", 404, 403},
+		{"certificates of clients", []string{shop}, []string{shop}, clients, "8443", "shop.example.com", 421, 421},
+	} {
+		t.Run(edit.name, func(t *testing.T) {
+			run := startCase(t, &cases.Case{})
+			run.apply(closedFolder(t, "", authority, edit.before...))
+			old := run.dial(edit.port, edit.host)
+			old.answers(t, edit.host, 200)
+			team, other := run.dial("8443", "team.example.org"), run.dial("8090", "")
+			team.answers(t, "team.example.org", 200)
+			other.answers(t, "x", 200)
+
+			run.apply(closedFolder(t, edit.spec, denied+authority, edit.after...))
+			run.waitClosed()
+			old.ends(t, edit.host, edit.want)
+			team.answers(t, "team.example.org", edit.team)
+			other.answers(t, "x", 403)
+		})
+	}
+}
+
+// dial opens a connection that stays, with TLS for a host unless the port is below 8443.
+func (run *caseRun) dial(port, host string) *kept {
+	run.t.Helper()
+	at := run.address + ":" + port
+	if port >= "8443" {
+		return run.open(at, host)
+	}
+	run.envoy.WaitListener(at)
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		run.t.Fatal(err)
+	}
+	run.t.Cleanup(func() { _ = c.Close() })
+	return &kept{c, bufio.NewReader(c)}
+}
+
+// waitClosed waits until no table is still to be closed.
+func (run *caseRun) waitClosed() {
+	run.t.Helper()
+	run.until("the tables to be closed", func() bool {
+		for _, st := range run.audience("default/eg") {
+			if !st.settled() || st.Progress()[rds].Removing > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// request sends a request on the connection.
+func (c *kept) request(t *testing.T, host string) *http.Response {
+	t.Helper()
+	if _, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", host); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	return response
+}
+
+func (c *kept) answers(t *testing.T, host string, status int) {
+	t.Helper()
+	response := c.request(t, host)
+	if backend := response.Header.Get(handler.BackendHeader) != ""; response.StatusCode != status || backend != (status == 200) {
+		t.Errorf("%s: status %d, by a backend: %t, want %d", host, response.StatusCode, backend, status)
+	}
+}
+
+// ends sends a request that must be answered with the status, and end the connection.
+func (c *kept) ends(t *testing.T, host string, status int) {
+	t.Helper()
+	c.answers(t, host, status)
+	if _, err := c.reader.ReadByte(); err != io.EOF && !strings.Contains(fmt.Sprint(err), "reset") {
+		t.Errorf("the connection is not closed: %v", err)
+	}
+}
