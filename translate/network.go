@@ -148,7 +148,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	n.nodes = newNodeRules(e, nodeIn{
 		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
 		routes: in.routes, quarantine: in.quarantine, WeightScope: n.WeightScope, Weighted: n.Weighted,
-		WildcardNamespace: n.WildcardNamespace,
+		WildcardNamespace: n.WildcardNamespace, TrustedHops: n.TrustedHops,
 	})
 	n.claims = newClaimRules(e, claimIn{admitted: n.contests.admitted, gateway: n.gateways.gateway})
 	n.spread = newSpreadRules(e, spreadIn{

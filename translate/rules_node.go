@@ -21,6 +21,7 @@ type nodeIn struct {
 	WeightScope       WeightScope
 	Weighted          bool
 	WildcardNamespace string
+	TrustedHops       uint32
 }
 
 // nodeRules flatten the rules of routes, separately for each port. A root is flattened once for a port. A child is
@@ -96,7 +97,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 // the node is a root that is not attached on the port, or a child without links to its parent. For port 0 (see
 // flatKey), stands is true for every root.
 func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
-	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings}
+	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings, Trusted: r.in.TrustedHops > 0}
 	if key.Via != "" {
 		link := r.link.Get(c, key.link())
 		s.Links = link.Links

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // knownMethods are the methods that Envoy's HTTP/1.1 parser knows.
@@ -77,7 +79,7 @@ func (m *connectionManager) managed() *localReply {
 		return &localReply{status: http.StatusBadRequest, why: "the Connection header takes the Host header away"}
 	case !m.readDatagramTarget():
 		return &localReply{status: http.StatusNotFound, why: "Envoy takes upgrade: connect-udp only for a path /.well-known/masque/udp/HOST/PORT/"}
-	case strings.Contains(r.query.Path, "#") || strings.Contains(stripDotParameters(path), "%00"):
+	case strings.Contains(r.query.Path, "#") || strings.Contains(ir.StripDotParameters(path), "%00"):
 		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses the path: it has # or %00"}
 	case r.query.Method == methodQuery && r.headers.first("content-type") == "":
 		return &localReply{status: http.StatusBadRequest, why: "Envoy refuses QUERY without a content-type"}

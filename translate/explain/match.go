@@ -64,7 +64,7 @@ func (r *request) matches(match *ir.Match) (result verdict, reason string) {
 // a route, the reason says so.
 func (r *request) matchesHeader(want ir.ValueMatch) (verdict, string) {
 	values := r.headers[want.Name]
-	why, taken := stripped[want.Name]
+	why, taken := ir.StrippedHeaders()[want.Name]
 	if !taken && slices.Contains(ir.ClaimedHeaders(), want.Name) {
 		why, taken = "anybody could claim it, and no hop in front is trusted", true
 	}

@@ -40,7 +40,7 @@ func newRequest(query Query) *request {
 		search = "?" + search
 	}
 	return &request{
-		query: query, scheme: query.Scheme, path: normalize(path), search: search, headers: headerFieldsOf(query.Headers),
+		query: query, scheme: query.Scheme, path: ir.NormalizePath(path), search: search, headers: headerFieldsOf(query.Headers),
 		parameters: firstParameters(search), comparer: newComparer(), now: time.Now(),
 	}
 }

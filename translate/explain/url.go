@@ -3,6 +3,8 @@ package explain
 import (
 	"strconv"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // address is an absolute URL as Envoy's own parser reads it. userinfo and fragment are true if the URL has a
@@ -51,7 +53,7 @@ func isHostPort(text string) bool {
 	if inside, bracket := strings.CutPrefix(host, "["); bracket {
 		inside, closed := strings.CutSuffix(inside, "]")
 		return closed && inside != "" && all(inside, func(c byte) bool {
-			_, hex := hexDigit(c)
+			_, hex := ir.HexDigit(c)
 			return hex || c == ':' || c == '.'
 		})
 	}

@@ -81,12 +81,14 @@ type Setting struct {
 	Hosts ir.Hosts
 	// Links bind the route to Points of its parents. They are nil for a root.
 	Links []Link
+	// Trusted is true if proxies in front are trusted, so that requests keep the headers of ir.ClaimedHeaders.
+	Trusted bool
 }
 
 // Flatten translates an HTTPRoute or GRPCRoute for one port. If Setting.Links is nil, the HTTPRoute is a root;
 // otherwise it is a child in a delegation tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
-	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, resolve: resolve, flat: &Flat{}}
+	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
 		b.origin = OriginOf(object)
 	}
@@ -99,14 +101,14 @@ func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 		b.blocks = setting.Weighted && setting.Siblings
 		b.bind(route, setting.Links)
 		for i := range route.Spec.Rules {
-			b.checkHTTPHeaders(i, route.Spec.Rules[i].Matches)
+			b.checkHTTPMatches(i, route.Spec.Rules[i].Matches)
 			b.rule(i, &route.Spec.Rules[i], httpMatches(route.Spec.Rules[i].Matches))
 		}
 	case *gwv1.GRPCRoute:
 		b.grpc = true
 		b.ignoreWeight()
 		for i, rule := range grpcRules(route) {
-			b.checkGRPCHeaders(i, route.Spec.Rules[i].Matches)
+			b.checkGRPCMatches(i, route.Spec.Rules[i].Matches)
 			b.rule(i, &rule, grpcMatches(route.Spec.Rules[i].Matches))
 		}
 	}
@@ -127,6 +129,7 @@ type builder struct {
 	blocks   bool  // weights only order the rules below the same delegating match (Setting.Siblings, ir.Rule.Blocks)
 	grpc     bool  // the object is a GRPCRoute
 	hosts    ir.Hosts
+	trusted  bool // see Setting
 	links    []Link
 	resolve  Resolver
 	flat     *Flat

@@ -152,6 +152,10 @@ func (c *celChecker) ident(name string) {
 // expression, selects checks x. The parameter depth is how deep x.field is nested in the whole expression.
 func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 	if s.Operand().Kind() != ast.IdentKind {
+		if of := celType(s.Operand()); of != "" && of != aMap {
+			c.fault = fmt.Sprintf("reads %s of %s, which has no fields", manifest.Shorten(s.FieldName()), of)
+			return
+		}
 		c.walk(s.Operand(), depth+1)
 		return
 	}
@@ -166,8 +170,9 @@ func (c *celChecker) selects(s ast.SelectExpr, depth int) {
 }
 
 // call checks the call of a function or operator. It sets c.fault if Envoy does not have the function, if a regular
-// expression is invalid or not a constant, if values of different types are compared, or if there is a fault in an
-// argument or in the receiver of a method call. The parameter depth is how deep the call is nested.
+// expression is invalid or not a constant, if an operand has a type or value with which the call makes no sense (see
+// operandFault), or if there is a fault in an argument or in the receiver of a method call. The parameter depth is how
+// deep the call is nested.
 func (c *celChecker) call(call ast.CallExpr, depth int) {
 	name := call.FunctionName()
 	if _, known := celFunctions()[name]; !known {
@@ -186,137 +191,17 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 			c.fault = fmt.Sprintf("has the regular expression %q, which %s", manifest.Shorten(pattern), fault)
 		}
 	}
-	if len(args) == 2 {
-		c.compare(name, args[0], args[1])
+	if name == "int" && call.IsMemberFunction() {
+		c.fault = "has int as a method: write int(…)"
 	}
+	operands := args
 	if call.IsMemberFunction() {
-		c.walk(call.Target(), depth+1)
+		operands = append([]ast.Expr{call.Target()}, args...)
 	}
-	for _, arg := range args {
-		c.walk(arg, depth+1)
+	if fault := operandFault(name, operands); c.fault == "" {
+		c.fault = fault
 	}
-}
-
-// compare checks an operator with the operands a and b. If the operator compares the operands, such as "==", and they
-// have different types, compare sets c.fault, because such a comparison never matches. For the operator "in" with a
-// list, it compares the type of a with the type of each item. Operands of unknown type, and all other operators, are
-// accepted.
-func (c *celChecker) compare(operator string, a, b ast.Expr) {
-	others := []ast.Expr{b}
-	switch operator {
-	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
-	case operators.In:
-		if b.Kind() != ast.ListKind {
-			return
-		}
-		others = b.AsList().Elements()
-	default:
-		return
+	for _, operand := range operands {
+		c.walk(operand, depth+1)
 	}
-	for _, other := range others {
-		if x, y := celType(a), celType(other); x != "" && y != "" && x != y && c.fault == "" {
-			c.fault = fmt.Sprintf("compares %s with %s, which never matches", x, y)
-		}
-	}
-}
-
-// celType returns the type of an expression in words: "a text", "a number" or "true or false". It returns "" if
-// the type is unknown.
-func celType(e ast.Expr) string {
-	const text, number, truth = "a text", "a number", "true or false"
-	switch e.Kind() {
-	case ast.LiteralKind:
-		switch e.AsLiteral().Value().(type) {
-		case string:
-			return text
-		case int64, uint64, float64:
-			return number
-		case bool:
-			return truth
-		}
-	case ast.SelectKind:
-		s := e.AsSelect()
-		if s.IsTestOnly() {
-			return truth
-		}
-		if s.Operand().Kind() != ast.IdentKind {
-			return ""
-		}
-		switch s.Operand().AsIdent() + "." + s.FieldName() {
-		case "request.path", "request.url_path", "request.host", "request.scheme", "request.method", "request.referer", "request.useragent",
-			"request.id", "request.protocol", "request.query", "source.address", "destination.address", "connection.requested_server_name", "connection.tls_version":
-			return text
-		case "request.size", "source.port", "destination.port", "connection.id":
-			return number
-		case "connection.mtls":
-			return truth
-		}
-	case ast.CallKind:
-		call := e.AsCall()
-		switch call.FunctionName() {
-		case operators.Index:
-			if _, isHeader := headerName(call.Args()[0], call.Args()[1]); isHeader {
-				return text
-			}
-		case "size", "int":
-			return number
-		}
-	}
-	return ""
-}
-
-// mayBeBool reports whether an expression can be a boolean. Any other expression never matches.
-func mayBeBool(e ast.Expr) bool {
-	switch e.Kind() {
-	case ast.LiteralKind:
-		_, is := e.AsLiteral().Value().(bool)
-		return is
-	case ast.CallKind:
-		return celFunctions()[e.AsCall().FunctionName()]
-	case ast.SelectKind:
-		s := e.AsSelect()
-		return s.IsTestOnly() || s.Operand().Kind() != ast.IdentKind || s.Operand().AsIdent() == "connection" && s.FieldName() == "mtls"
-	}
-	return false
-}
-
-// unguarded returns the first header that an expression reads without a test whether the request has this header.
-// request.headers['name'] reads a header, and 'name' in request.headers is the test, which may be anywhere in the
-// expression. unguarded returns "" if every header has a test. Pseudo-headers, such as :path, need no test.
-func unguarded(tree ast.Expr) string {
-	var read []string
-	asked := map[string]bool{}
-	ast.PostOrderVisit(tree, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind {
-			return
-		}
-		switch call := e.AsCall(); call.FunctionName() {
-		case operators.Index:
-			if name, ok := headerName(call.Args()[0], call.Args()[1]); ok {
-				read = append(read, name)
-			}
-		case operators.In:
-			if name, ok := headerName(call.Args()[1], call.Args()[0]); ok {
-				asked[name] = true
-			}
-		}
-	}))
-	for _, name := range read {
-		if !asked[name] && !strings.HasPrefix(name, ":") {
-			return name
-		}
-	}
-	return ""
-}
-
-// headerName returns the name of the header, in lower case, that the expression operand[key] reads, such as
-// request.headers['name']. The result ok is false if the operand is not request.headers, or if the key is not a
-// constant text.
-func headerName(operand, key ast.Expr) (name string, ok bool) {
-	if operand.Kind() != ast.SelectKind || key.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s := operand.AsSelect()
-	name, isText := key.AsLiteral().Value().(string)
-	return strings.ToLower(name), isText && s.FieldName() == "headers" && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == "request"
 }

@@ -10,8 +10,13 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// openWithoutHeaderCode is the code of the warning that a Deny expression lets requests without a header pass.
-const openWithoutHeaderCode = "OpenWithoutHeader"
+const (
+	// openWithoutHeaderCode is the code of the warning that a Deny expression lets requests pass that have not the header
+	// or attribute that it reads.
+	openWithoutHeaderCode = "OpenWithoutHeader"
+	// deniedWithoutHeaderCode is the code of the warning that an Allow expression does not let such requests pass.
+	deniedWithoutHeaderCode = "DeniedWithoutHeader"
+)
 
 const rbacPolicy = "rbac/"
 
@@ -83,7 +88,8 @@ func onMatcher(matcher *xdsmatcherv3.Matcher) *xdsmatcherv3.Matcher_OnMatch {
 	return &xdsmatcherv3.Matcher_OnMatch{OnMatch: &xdsmatcherv3.Matcher_OnMatch_Matcher{Matcher: matcher}}
 }
 
-// checkRBAC rejects what Envoy would reject in rbac, and warns of Deny expressions that fail open.
+// checkRBAC rejects what Envoy would reject in rbac, and expressions that can never be right. It warns of expressions
+// that fail for requests without an attribute (see absenceProblem).
 func checkRBAC(c *checker, extras *ir.Extras) {
 	if extras.RBAC == nil {
 		return
@@ -92,15 +98,32 @@ func checkRBAC(c *checker, extras *ir.Extras) {
 		field := fmt.Sprintf("%s.policy.matchExpressions[%d]", ir.FieldRBAC.Path(), i)
 		_, tree, fault := parseCEL(text)
 		if fault != "" {
-			c.reject(field, fmt.Sprintf("%q %s", manifest.Shorten(text), fault), "change the expression; it would never match")
+			c.reject(field, fmt.Sprintf("%q %s", manifest.Shorten(text), fault), "change the expression; it can never decide as it is meant")
 			continue
 		}
-		if name := unguarded(tree); extras.RBAC.Deny && name != "" {
+		if r := unguarded(tree); r != nil && (extras.RBAC.Deny || r.negated) {
+			c.problems = append(c.problems, c.absenceProblem(field, r, extras.RBAC.Deny))
+		}
+		if text := neverInPath(tree); text != "" {
 			c.problems = append(c.problems, manifest.Problem{
-				Code: openWithoutHeaderCode, Severity: manifest.Warning, Object: c.rule.Source.Key, Field: field,
-				Message: fmt.Sprintf("a request without the header %s is not denied: the expression fails, and does not match", name),
-				Hint:    fmt.Sprintf("say what is meant for such a request: !('%s' in request.headers) || … denies it, '%s' in request.headers && … does not", name, name),
+				Code: "NeverMatches", Severity: manifest.Warning, Object: c.rule.Source.Key, Field: field,
+				Message: fmt.Sprintf("no path has %q in it when the expression reads it: escaped letters, digits and -._~ are decoded, and . and .. are resolved", manifest.Shorten(text)),
+				Hint:    "write the path as it is then",
 			})
 		}
+	}
+}
+
+// absenceProblem returns the warning that an expression fails for requests without an attribute: a request that it was
+// meant to deny is let in, or one that it was meant to let in is denied. The latter is said only of a negated
+// attribute: otherwise the author means it.
+func (c *checker) absenceProblem(field string, r *reading, deny bool) manifest.Problem {
+	code, is, does := deniedWithoutHeaderCode, "not allowed", "allows"
+	if deny {
+		code, is, does = openWithoutHeaderCode, "not denied", "denies"
+	}
+	return manifest.Problem{
+		Code: code, Severity: manifest.Warning, Object: c.rule.Source.Key, Field: field,
+		Message: fmt.Sprintf("a request without %s is %s: the expression fails, and does not match", r.words(), is), Hint: r.hint(does),
 	}
 }

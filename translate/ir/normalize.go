@@ -1,13 +1,13 @@
-package explain
+package ir
 
 import "strings"
 
-// normalize changes a path as the Envoy listener does (normalize_path on, merge_slashes off, escaped slashes
+// NormalizePath changes the path of a request as the Envoy listener does (normalize_path on, merge_slashes off, escaped slashes
 // unchanged; docs/design/gateways.md). It resolves dot segments, also those written as %2e or followed by
 // ";parameters". It decodes escaped unreserved characters, and turns a backslash into a slash. It escapes
-// characters that a path must not contain. path has no query.
-func normalize(path string) string {
-	path = stripDotParameters(path)
+// characters that a path must not contain. The path has no query. Envoy does not change the paths of matches.
+func NormalizePath(path string) string {
+	path = StripDotParameters(path)
 	out := make([]byte, 0, len(path))
 	for i := 0; i < len(path); {
 		if dot := dotLength(path, i); dot > 0 && len(out) > 0 && out[len(out)-1] == '/' {
@@ -27,8 +27,8 @@ func normalize(path string) string {
 	return string(out)
 }
 
-// stripDotParameters turns the segments ".;x" and "..;x" into "." and "..".
-func stripDotParameters(path string) string {
+// StripDotParameters turns the segments ".;x" and "..;x" into "." and "..".
+func StripDotParameters(path string) string {
 	if !strings.Contains(path, "/.;") && !strings.Contains(path, "/..;") {
 		return path
 	}
@@ -89,7 +89,7 @@ func parent(out []byte) []byte {
 	return out
 }
 
-// appendByte appends path[i], decoded or escaped as in normalize. It returns the next index.
+// appendByte appends path[i], decoded or escaped as in NormalizePath. It returns the next index.
 func appendByte(out []byte, path string, i int) ([]byte, int) {
 	const hex = "0123456789ABCDEF"
 	switch c := path[i]; {
@@ -113,13 +113,13 @@ func unescape(path string, i int) (byte, bool) {
 	if i+3 > len(path) {
 		return 0, false
 	}
-	high, ok1 := hexDigit(path[i+1])
-	low, ok2 := hexDigit(path[i+2])
+	high, ok1 := HexDigit(path[i+1])
+	low, ok2 := HexDigit(path[i+2])
 	return high<<4 | low, ok1 && ok2
 }
 
-// hexDigit returns the value of a hexadecimal digit, and false for other characters.
-func hexDigit(c byte) (byte, bool) {
+// HexDigit returns the value of a hexadecimal digit, and false for other characters.
+func HexDigit(c byte) (byte, bool) {
 	switch {
 	case '0' <= c && c <= '9':
 		return c - '0', true
