@@ -1,6 +1,9 @@
 package server
 
 import (
+	"context"
+	"errors"
+
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/status"
 
@@ -31,9 +34,28 @@ type core struct {
 // stream to the list of refused clients, and returns err. If err is nil, it does nothing and returns nil.
 func (c *core) overLimit(st *stream, err error) error {
 	if err != nil {
-		c.refused.Refuse("limit", admin.RejectedClient{
-			Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: connect.HostOf(st.address), Reason: status.Convert(err).Message(),
-		})
+		c.refuse("limit", st, status.Convert(err).Message())
 	}
 	return err
+}
+
+// tellInvalid adds a client to the list of refused clients if its stream ends with a connect.Invalid error. The
+// parameter st is nil if no valid request came on the stream.
+func (c *core) tellInvalid(ctx context.Context, t *connect.Transport, st *stream, err error) {
+	var invalid connect.Invalid
+	if !errors.As(err, &invalid) {
+		return
+	}
+	if st == nil {
+		who, address := t.Identify(ctx)
+		st = &stream{identity: who.String(), address: address}
+	}
+	c.refuse("request", st, cut(status.Convert(err).Message()))
+}
+
+// refuse adds the client of a stream to the list of refused clients, with the cause and reason (connect.Refusals).
+func (c *core) refuse(cause string, st *stream, reason string) {
+	c.refused.Refuse(cause, admin.RejectedClient{
+		Identity: st.identity, Node: st.node, Cluster: st.cluster, Peer: connect.HostOf(st.address), Reason: reason,
+	})
 }

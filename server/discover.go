@@ -46,6 +46,7 @@ func (s *Server) discover(wire connect.Wire, ofWorld bool) (err error) {
 	messages, failed := connect.Receive(ctx, wire)
 	var st *stream
 	defer func() {
+		s.tellInvalid(ctx, s.transport, st, err)
 		if st != nil {
 			session{s.core, st}.leave()
 		}
@@ -105,11 +106,11 @@ func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect
 func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
 	if first.GetTypeUrl() == "" {
-		return nil, status.Error(codes.InvalidArgument, "the first request has no type_url")
+		return nil, connect.Invalid{Err: status.Error(codes.InvalidArgument, "the first request has no type_url")}
 	}
 	gateway := node.GetCluster()
 	if len(gateway) > maxCluster {
-		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
+		return nil, connect.Invalid{Err: status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)}
 	}
 	who, from := s.transport.Identify(ctx)
 	id := cut(node.GetId())

@@ -34,6 +34,7 @@ func (l loadReports) StreamLoadStats(reports lrsv3.LoadReportingService_StreamLo
 	messages, failed := connect.Receive(ctx, reports)
 	var from *stream
 	defer func() {
+		l.tellInvalid(ctx, l.transport, from, err)
 		if from != nil {
 			l.endReports(from)
 		}
@@ -69,7 +70,7 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 	request := &lrsv3.LoadStatsRequest{}
 	return request, l.intake.Decode(ctx, m, func(data []byte) error {
 		if err := proto.Unmarshal(data, request); err != nil {
-			return status.Errorf(codes.Internal, "a load report cannot be read: %v", err)
+			return connect.Invalid{Err: status.Errorf(codes.Internal, "a load report cannot be read: %v", err)}
 		}
 		return nil
 	})
@@ -81,7 +82,7 @@ func (l loadReports) decode(ctx context.Context, m connect.Message) (*lrsv3.Load
 // node.cluster, or that a limit is exceeded.
 func (l loadReports) beginReports(ctx context.Context, node *corev3.Node) (*stream, error) {
 	if len(node.GetCluster()) > maxCluster {
-		return nil, status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)
+		return nil, connect.Invalid{Err: status.Errorf(codes.InvalidArgument, "node.cluster is longer than %d bytes", maxCluster)}
 	}
 	who, address := l.transport.Identify(ctx)
 	st := &stream{node: cut(node.GetId()), cluster: node.GetCluster(), canary: isCanary(node), identity: who.String(), address: address}

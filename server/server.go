@@ -130,7 +130,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	discovery := s.discovery()
 	pages := s.pages(pagesAt.Addr())
-	xds = connect.BoundXDS(xds, s.log)
+	xds = connect.BoundXDS(xds, s.log, s.refused)
 	pagesAt = connect.BoundAdmin(pagesAt, s.log)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -56,13 +56,13 @@ func (s session) leave() {
 }
 
 // handle applies one request to the stream: an answer, a change of the subscription, or both. If the requested
-// resource type is not served, handle logs a warning, once for each stream. If the Gateway has nothing to serve
+// resource type is not served, handle logs that, once for each stream. If the Gateway has nothing to serve
 // yet, a request of the state-of-the-world protocol is stored for later (see timely). The error means that the
 // client exceeds a limit.
 func (s session) handle(request *delta.Request) error {
 	st := s.stream
 	if !slices.Contains(delta.Types(), request.GetTypeUrl()) {
-		s.warnUnserved(request.GetTypeUrl())
+		s.tellUnserved(request.GetTypeUrl())
 		return s.overLimit(st, st.usage.spend(request, false, 0, time.Now()))
 	}
 	var answered *delta.Response
@@ -118,14 +118,15 @@ func (s session) keeps(r *delta.Response) (keeps bool) {
 	return keeps
 }
 
-// warnUnserved logs, once for each stream, that an Envoy requests a resource type that is not served.
-func (s session) warnUnserved(typ string) {
+// tellUnserved adds the client to the list of refused clients, once for each stream, because it requests a resource
+// type that is not served. The stream goes on.
+func (s session) tellUnserved(typ string) {
 	st := s.stream
 	if st.unserved {
 		return
 	}
 	st.unserved = true
-	s.log.Warn().Str("node", st.node).Str("type", xds.ShortType(typ)).Msg("an Envoy asks for a type that is not served")
+	s.refuse("type", st, "it asks for the type "+cut(xds.ShortType(typ))+", which is not served")
 }
 
 // flush sends all responses that may be sent now. The result is how long the caller waits until the next call, if

@@ -33,7 +33,7 @@ type stream struct {
 	// identity is the client's name by its certificate; "" without TLS.
 	identity string
 	wake     chan struct{} // capacity 1
-	// unserved is true after warnUnserved logged. Only the stream's goroutine uses it.
+	// unserved is true after tellUnserved was called. Only the stream's goroutine uses it.
 	unserved bool
 	state    delta.State
 	share    // what the stream adds to tallies

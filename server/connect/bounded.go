@@ -3,15 +3,20 @@ package connect
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
+
+	"github.com/gatefold/gatefold/server/admin"
 )
 
 // The shares of this process's file descriptors (RLIMIT_NOFILE) that connections may use. The rest is for the
@@ -40,8 +45,11 @@ func descriptors() int {
 }
 
 // BoundXDS returns a listener for Envoys. It accepts no more connections than xdsShare allows.
-func BoundXDS(l net.Listener, log zerolog.Logger) net.Listener {
-	return bound(l, log, "xDS", descriptors()/xdsShare)
+// Connections that it closes are added to the parameter refused.
+func BoundXDS(l net.Listener, log zerolog.Logger, refused *Refusals) net.Listener {
+	b := bound(l, log, "xDS", descriptors()/xdsShare)
+	b.refusals = refused
+	return b
 }
 
 // BoundAdmin returns a listener for the admin pages. It accepts no more connections than adminShare and
@@ -52,7 +60,7 @@ func BoundAdmin(l net.Listener, log zerolog.Logger) net.Listener {
 
 // bound returns a listener that accepts connections from l. The parameter limit is how many connections may be open
 // at a time; less than 1 means 1. The parameter name is the name of the listener in log lines.
-func bound(l net.Listener, log zerolog.Logger, name string, limit int) net.Listener {
+func bound(l net.Listener, log zerolog.Logger, name string, limit int) *bounded {
 	limit = max(limit, 1)
 	return &bounded{Listener: l, limit: limit, refused: func(peer net.Addr) {
 		log.Warn().Str("peer", peer.String()).Int("connections", limit).Int("descriptors", descriptors()).
@@ -67,6 +75,9 @@ type bounded struct {
 	limit int
 	// refused is called with the address of a refused connection, at most once in refusedLog.
 	refused func(net.Addr)
+	// refusals lists the connections that are closed; nil for the admin pages.
+	refusals *Refusals
+	stopping atomic.Bool // the listener is closed, and so are its connections
 
 	mu    sync.Mutex
 	count int
@@ -83,17 +94,38 @@ func (b *bounded) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &boundConn{Conn: raw, of: b}
-		if b.admit(c) {
+		admitted, dropped := b.admit(c)
+		switch {
+		case dropped != nil:
+			b.tell("connections", dropped, "it was idle for the longest time, and the limit of open files (RLIMIT_NOFILE) leaves no other connection")
+		case !admitted && b.refusals != nil:
+			b.refusals.count("connections") // b.refused logs it
+		}
+		if admitted {
 			return c, nil
 		}
 		_ = raw.Close() // it was never used
 	}
 }
 
+// Close closes the listener.
+func (b *bounded) Close() error {
+	b.stopping.Store(true)
+	return b.Listener.Close()
+}
+
+// tell adds a connection to the list of refused clients.
+func (b *bounded) tell(cause string, c *boundConn, reason string) {
+	if b.refusals != nil {
+		b.refusals.Refuse(cause, admin.RejectedClient{Peer: HostOf(c.RemoteAddr()), Reason: reason})
+	}
+}
+
 // admit decides whether the new connection c is accepted, and counts it if so. At the limit, admit closes the
 // connection that has been idle for the longest time, to make room for c. If no connection is idle, admit returns
-// false. Before it returns false, it calls b.refused, unless b.refused was called less than refusedLog ago.
-func (b *bounded) admit(c *boundConn) bool {
+// false. Before it returns false, it calls b.refused, unless b.refused was called less than refusedLog ago. The
+// result dropped is the connection that admit closed, or nil.
+func (b *bounded) admit(c *boundConn) (admitted bool, dropped *boundConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.count >= b.limit {
@@ -103,13 +135,14 @@ func (b *bounded) admit(c *boundConn) bool {
 				b.told = now
 				b.refused(c.RemoteAddr())
 			}
-			return false
+			return false, nil
 		}
-		b.drop(oldest.Value.(*boundConn))
+		dropped = oldest.Value.(*boundConn)
+		b.drop(dropped)
 	}
 	b.count++
 	c.place = b.idle.PushBack(c)
-	return true
+	return true, dropped
 }
 
 // drop closes a connection and no longer counts it. If the connection is already closed, drop does nothing. The
@@ -136,14 +169,36 @@ type boundConn struct {
 	uses   int
 	place  *list.Element // its element in of.idle; nil while it is used or closed
 	closed bool
+	used   bool // there was a stream or request
+
+	left atomic.Bool // the client ended the connection
 }
 
-// Close closes the connection, and returns nil. It may be called more than once.
+// Read reads from the connection, and notes whether the client ended it.
+func (c *boundConn) Read(into []byte) (int, error) {
+	n, err := c.Conn.Read(into)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.left.Store(true)
+	}
+	return n, err
+}
+
+// Close closes the connection, and returns nil. It may be called more than once. If the server ends a connection on
+// which nothing was asked for, Close adds the connection to the list of refused clients.
 func (c *boundConn) Close() error {
+	if c.shut() && !c.left.Load() && !c.of.stopping.Load() {
+		c.of.tell("silent", c, "it asked for nothing in time")
+	}
+	return nil
+}
+
+// shut closes the connection. It reports whether the connection was open and never used.
+func (c *boundConn) shut() (silent bool) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
+	silent = !c.closed && !c.used
 	c.of.drop(c)
-	return nil
+	return silent
 }
 
 // use records that a stream or request on the connection begins (the parameter more is 1) or ends (it is -1). The
@@ -152,6 +207,7 @@ func (c *boundConn) use(more int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.uses += more
+	c.used = true
 	switch {
 	case c.closed:
 	case c.uses > 0 && c.place != nil:

@@ -130,7 +130,7 @@ func (i *Intake) Read(wire Wire, m Message, book func(*delta.Request) error) err
 	return i.Decode(wire.Context(), m, func(data []byte) error {
 		request, err := wire.Decode(data)
 		if err != nil {
-			return status.Errorf(codes.Internal, "a request cannot be read: %v", err)
+			return Invalid{Err: status.Errorf(codes.Internal, "a request cannot be read: %v", err)}
 		}
 		return book(request)
 	})

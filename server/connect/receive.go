@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/server/delta"
@@ -73,10 +75,25 @@ func Receive(ctx context.Context, wire interface{ RecvMsg(any) error }) (<-chan 
 }
 
 // Ended returns the error with which a stream ends after Receive reported err. It is nil if the client closed
-// the stream (io.EOF), and err if the stream broke.
+// the stream (io.EOF), and err if the stream broke. It is Invalid if a message was larger than maxMessage.
 func Ended(err error) error {
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		return nil
+	case status.Code(err) == codes.ResourceExhausted:
+		return Invalid{Err: err}
 	}
 	return err
 }
+
+// Invalid is the error with which a stream ends whose client sent a message that gatefold does not take.
+type Invalid struct {
+	// Err is what the client is told, a gRPC status.
+	Err error
+}
+
+// Error returns the message of the error.
+func (i Invalid) Error() string { return i.Err.Error() }
+
+// GRPCStatus returns what the client is told.
+func (i Invalid) GRPCStatus() *status.Status { return status.Convert(i.Err) }

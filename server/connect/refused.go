@@ -91,8 +91,15 @@ func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 		level = zerolog.WarnLevel
 	}
 	words := "an Envoy is refused and gets nothing"
-	if cause == "limit" {
+	switch cause {
+	case "limit":
 		words = "a client is above a limit of xDS streams: its stream is ended"
+	case "request":
+		words = "a client sent a request that cannot be read: its stream is ended"
+	case "silent", "connections":
+		words = "a connection to xDS is closed"
+	case "type":
+		words = "an Envoy asks for a type that is not served"
 	}
 	l.log.WithLevel(level).Str("identity", r.Identity).Str("node", r.Node).Str("cluster", r.Cluster).Str("peer", r.Peer).
 		Str("reason", r.Reason).Msg(words)
