@@ -45,11 +45,11 @@ type flatOut struct {
 // rejections.mark). If xds.Route refuses the rule's action, the entry answers 500 (UNAVAILABLE for a GRPCRoute).
 // If xds.Route refuses even the match, the entry is nil (docs/design/xds.md).
 func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
-	encoded, problems := xds.Route(rule)
-	if len(problems) == 0 {
+	encoded, problems := xds.RouteAndWarnings(rule)
+	if encoded != nil {
 		e, refusal := out.rejected.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
 		if refusal != nil {
-			problems = []manifest.Problem{xds.Rejected(rule, refusal)}
+			problems = append(problems, xds.Rejected(rule, refusal))
 		}
 		return e, problems
 	}

@@ -128,7 +128,7 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	} else if _, lost := r.in.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
 	} else {
-		problems = append(problems, xds.CheckExtras(key, extras)...)
+		problems = append(problems, xds.CheckExtras(out.Attached.Origin, extras)...)
 	}
 	for _, target := range targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...) {
 		if route.IsStream(targetKey(key.Namespace, target)) {

@@ -20,6 +20,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/gatefold/gatefold/store/keypair"
 )
 
 // Files are the paths of the PEM files with which gatefold authenticates itself and its clients. The paths may
@@ -206,7 +208,7 @@ func (f Files) parse(c content) (*tls.Config, time.Time, error) {
 	if c.err != nil {
 		return nil, time.Time{}, c.err
 	}
-	pair, err := tls.X509KeyPair(c.cert, c.key)
+	pair, err := keypair.TLSCertificate(c.cert, c.key)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("certificate %s and key %s: %w", f.Cert, f.Key, err)
 	}
@@ -239,7 +241,7 @@ func authorities(text []byte) (*x509.CertPool, error) {
 		if block.Type != "CERTIFICATE" {
 			return nil, fmt.Errorf("it holds a %s", block.Type)
 		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
+		certificate, err := keypair.ParseCertificate(block.Bytes)
 		if err != nil {
 			return nil, err
 		}

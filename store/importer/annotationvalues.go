@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // readBasicAuth sets the field basicAuth of the TrafficPolicy from the annotations auth-type, auth-secret and
@@ -146,7 +148,7 @@ func (s *settings) readCanary(key, value string) bool {
 	case "canary-by-header-value":
 		s.headerValue = value
 	case "canary-by-header-pattern":
-		_, err := regexp.Compile(value)
+		_, err := counted.ParseRegex(value)
 		s.headerRegexp = value
 		return err == nil
 	case "canary-by-cookie":

@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // location is a path of an Ingress on one host, with the matches and the path rewrite of the HTTPRoute rule for
@@ -58,7 +60,7 @@ func (h *ingressHost) locations() []*location {
 // expressions sets h.closed, so that the whole host answers 500.
 func (h *ingressHost) expressions(all []*location) {
 	for _, l := range all {
-		if _, err := regexp.Compile(l.path); err != nil || alternatives(l.path) {
+		if _, err := counted.ParseRegex(l.path); err != nil || alternatives(l.path) {
 			h.closed = "a regular expression that RE2 does not have, or with alternatives that are not in brackets"
 			return
 		}
@@ -78,7 +80,7 @@ func (h *ingressHost) expressions(all []*location) {
 // alternative.
 func alternatives(expression string) bool {
 	const mark = "\ue000" // keeps the parser from joining alternatives with the same beginning
-	parsed, err := syntax.Parse(mark+expression, syntax.Perl)
+	parsed, err := counted.ParseRegex(mark + expression)
 	return err != nil || parsed.Op == syntax.OpAlternate
 }
 

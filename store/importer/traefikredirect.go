@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // redirect is a middleware that may answer with a redirect: to another scheme, or for URLs that match an
@@ -145,7 +147,7 @@ const maxShapes = 256
 //   - Nothing comes before the group, or the texts that may come before it cannot be listed (see the function
 //     joined).
 func shapeOf(expression string) (s shape, ok bool) {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
+	parsed, err := counted.ParseRegex(expression)
 	if err != nil || parsed.Op != syntax.OpConcat {
 		return s, false
 	}
@@ -248,8 +250,9 @@ func joined(parts []*syntax.Regexp) (all [][]letter, ok bool) {
 // expression is invalid, or the expression or replacement is missing, routers that use the middleware answer
 // 500.
 func (e *effect) readRedirectRegex(p *part) {
-	expression, err := regexp.Compile(text(p.get("redirectRegex.regex")))
-	if err != nil || text(p.get("redirectRegex.regex")) == "" || text(p.get("redirectRegex.replacement")) == "" {
+	pattern := text(p.get("redirectRegex.regex"))
+	expression, err := counted.Matcher(pattern, pattern)
+	if err != nil || pattern == "" || text(p.get("redirectRegex.replacement")) == "" {
 		p.failClosed("it has no regular expression with a replacement", "", "redirectRegex")
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 const (
@@ -235,7 +237,7 @@ func matcher(name string, args []string) ([]condition, error) {
 		return each(func(arg string) condition { return pathCondition(textPrefix, arg) }), nil
 	case "pathregexp":
 		return each(func(arg string) condition {
-			if _, err := regexp.Compile(arg); err != nil {
+			if _, err := counted.ParseRegex(arg); err != nil {
 				return condition{wide: true}
 			}
 			return condition{kind: regexPath, path: arg}
@@ -301,7 +303,7 @@ func hostRegexp(expression string) condition {
 	tail := strings.ToLower(found[3])
 	// In version 3, the end is a name only if its dots are escaped and the expression has no alternatives.
 	if !strings.HasPrefix(expression, "{") {
-		_, err := regexp.Compile(expression)
+		_, err := counted.ParseRegex(expression)
 		if err != nil || alternatives(expression) || strings.Contains(expression, `\Q`) || !strings.HasSuffix(expression, regexp.QuoteMeta("."+found[3])+"$") {
 			return condition{wide: true}
 		}
@@ -322,7 +324,7 @@ func headerCondition(args []string, regex bool) condition {
 	}
 	value := args[1]
 	if regex {
-		if _, err := regexp.Compile(value); err != nil {
+		if _, err := counted.ParseRegex(value); err != nil {
 			return condition{wide: true}
 		}
 		value = found(value)

@@ -34,9 +34,9 @@ func ReadBundle(text []byte) (*Bundle, *Fault) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
+		certificate, err := ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, &Fault{Authorities, fmt.Sprintf("certificate %d cannot be read", len(bundle.certificates)+1), hint}
+			return nil, &Fault{Authorities, fmt.Sprintf("certificate %d %v", len(bundle.certificates)+1, err), hint}
 		}
 		if bundle.certificates = append(bundle.certificates, certificate); len(bundle.certificates) > maxAuthorities {
 			return nil, &Fault{Authorities, fmt.Sprintf("there are more than %d certificates", maxAuthorities), "leave out those that are not needed"}

@@ -14,7 +14,6 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
-	"strings"
 )
 
 // Limits of keys and certificates.
@@ -99,9 +98,9 @@ func readChain(text []byte) (*Pair, *Fault) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
+		certificate, err := ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, &Fault{Certificate, fmt.Sprintf("certificate %d cannot be read", len(pair.Chain)+1), pemHint}
+			return nil, &Fault{Certificate, fmt.Sprintf("certificate %d %v", len(pair.Chain)+1, err), pemHint}
 		}
 		if pair.Chain = append(pair.Chain, block.Bytes); len(pair.Chain) > maxChain {
 			return nil, &Fault{Certificate, fmt.Sprintf("there are more than %d certificates", maxChain),
@@ -118,7 +117,7 @@ func readChain(text []byte) (*Pair, *Fault) {
 }
 
 // readKey returns the first private key of a PEM text. It returns a Fault if there is no private key, or if the
-// key is encrypted or cannot be read.
+// key is encrypted, too large (countKey) or cannot be read.
 func readKey(text []byte) (crypto.Signer, *Fault) {
 	for {
 		var block *pem.Block
@@ -128,31 +127,15 @@ func readKey(text []byte) (crypto.Signer, *Fault) {
 		switch {
 		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
 			return nil, &Fault{Key, "the private key is encrypted", "decrypt it: openssl pkey -in OLD -out NEW"}
-		case block.Type != "PRIVATE KEY" && !strings.HasSuffix(block.Type, " PRIVATE KEY"):
+		case !isPrivate(block):
 			continue
 		}
-		key := parseKey(block.Bytes)
-		if key == nil {
-			return nil, &Fault{Key, "the private key cannot be read", keyHint}
+		key, err := parseKey(block.Bytes)
+		if err != nil {
+			return nil, &Fault{Key, "the private key " + err.Error(), keyHint}
 		}
 		return key, nil
 	}
-}
-
-// parseKey parses a private key in PKCS #8, PKCS #1 or SEC 1. It does not use the PEM label, because labels are
-// often wrong. It returns nil if the key cannot be read.
-func parseKey(der []byte) crypto.Signer {
-	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
-		signer, _ := key.(crypto.Signer)
-		return signer
-	}
-	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
-		return key
-	}
-	if key, err := x509.ParseECPrivateKey(der); err == nil {
-		return key
-	}
-	return nil
 }
 
 // judge returns a Fault if the kind or size of a private key is not supported, or if the key does not belong to

@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -19,7 +20,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
-		if parsed, err := syntax.Parse(match.Path.Value, syntax.Perl); err == nil {
+		if parsed, err := counted.ParseRegex(match.Path.Value); err == nil {
 			query.Path = sample(r, parsed)
 		}
 	}

@@ -1,11 +1,11 @@
 package explain
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -182,7 +182,7 @@ func (o *overlaps) fitPattern(pattern, path string) int {
 		if o.compared += len(path) * len(pattern); o.compared > maxEffort {
 			return len(path) + 1
 		}
-		if expression, err := regexp.Compile(`^(?:` + pattern + `)$`); err == nil {
+		if expression, err := counted.Matcher(pattern, `^(?:`+pattern+`)$`); err == nil {
 			if expression.MatchString(path) {
 				return len(path) + 1
 			}

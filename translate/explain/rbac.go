@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -136,10 +137,9 @@ func (r *request) matchesOne(expressions []string) (out certainty, first int) {
 	return out, -1
 }
 
-// celEnvironment returns the environment in which evaluate parses expressions. Of the macros, it has only
-// has().
+// celEnvironment returns the environment in which evaluate runs expressions.
 var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
+	return cel.NewEnv()
 })
 
 // evaluate returns whether a CEL expression is true. For an expression that is invalid or fails, the result is the
@@ -149,8 +149,8 @@ func evaluate(text string, attributes cel.PartialActivation) certainty {
 	if err != nil {
 		return unknown
 	}
-	parsed, issues := env.Parse(text)
-	if issues.Err() != nil {
+	parsed, err := counted.ParseCEL(text)
+	if err != nil {
 		return no
 	}
 	program, err := env.Program(parsed, cel.EvalOptions(cel.OptPartialEval))

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // matchesWhole reports whether a regular expression matches a whole value. It compares bytes, because Envoy
@@ -51,5 +53,5 @@ func literalPrefix(pattern string) string {
 // the result may be compared only with values in ASCII, for which there is no difference. CompilePattern returns an
 // error if the pattern is invalid.
 func CompilePattern(pattern string) (*regexp.Regexp, error) {
-	return regexp.Compile(`^(?:` + latin1(pattern) + `)$`)
+	return counted.Matcher(pattern, `^(?:`+latin1(pattern)+`)$`)
 }

@@ -4,6 +4,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // These placeholders stand for header values that Envoy, or a service that Envoy calls, determines at run time.
@@ -49,7 +51,7 @@ func mayEqual(value, text string) bool {
 // as ".{0,}" or "(?s).*". Such an expression matches every header value that is not empty. takesAll returns false
 // for all other expressions, even if they match the same values, such as "(.*)" or ".*.*".
 func takesAll(pattern string) bool {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	parsed, err := counted.ParseRegex(pattern)
 	if err != nil {
 		return false
 	}

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // maxByExpression limits how many requests plan makes up for one CEL expression: at most this many for which the
@@ -25,10 +25,8 @@ type expressions map[string]ast.Expr
 func (x expressions) variants(text string, r request) (out []request) {
 	root, known := x[text]
 	if !known {
-		if env, err := celEnvironment(); err == nil {
-			if parsed, issues := env.Parse(text); issues.Err() == nil {
-				root = parsed.NativeRep().Expr()
-			}
+		if parsed, err := counted.ParseCEL(text); err == nil {
+			root = parsed.NativeRep().Expr()
 		}
 		x[text] = root
 	}
@@ -40,11 +38,6 @@ func (x expressions) variants(text string, r request) (out []request) {
 	}
 	return out
 }
-
-// celEnvironment returns the environment that parses CEL expressions. Of the macros it has only "has".
-var celEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro))
-})
 
 // solve returns variants of the requests in which the CEL expression e may have the value of the parameter want.
 // If the form of the expression is not known, solve returns the requests unchanged.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // The characters that plan writes into paths and values, the plainest first. Most regular expressions match
@@ -29,11 +31,7 @@ type automaton struct{ prog *syntax.Prog }
 // automaton reads, not only a part of it. ok is false if the expression is invalid, or if it has a word boundary
 // (\b, \B).
 func newAutomaton(pattern string) (a automaton, ok bool) {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return a, false
-	}
-	prog, err := syntax.Compile(parsed.Simplify())
+	prog, err := counted.CompileRegex(pattern)
 	if err != nil {
 		return a, false
 	}

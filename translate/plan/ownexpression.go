@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -76,15 +76,15 @@ func (c *pathClasses) besides(e *entry) *pathClasses {
 // the expression is invalid.
 func (p patterns) start(pattern string) string {
 	key := "\x00" + pattern // a key that no expression of a folder has
-	expression, known := p[key]
+	compiled, known := p[key]
 	if !known {
-		expression, _ = regexp.Compile(pattern) // not anchored: LiteralPrefix returns "" after ^
-		p[key] = expression
+		compiled, _ = counted.Matcher(pattern, pattern) // not anchored: LiteralPrefix returns "" after ^
+		p[key] = compiled
 	}
-	if expression == nil {
+	if compiled == nil {
 		return ""
 	}
-	start, _ := expression.LiteralPrefix()
+	start, _ := compiled.LiteralPrefix()
 	return start
 }
 

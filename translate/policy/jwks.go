@@ -5,13 +5,14 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/keypair"
 )
 
 // jwk is a key (RFC 7517), with the members that Envoy reads, and those by which a secret key is recognized.
@@ -130,6 +131,8 @@ func readJWK(raw json.RawMessage) (key *jwk, fault string, secret bool) {
 func (k *jwk) checkRSA() (why string) {
 	n, e := decodeNumber(k.N), decodeNumber(k.E)
 	switch {
+	case len(k.N) > maxNumber:
+		return fmt.Sprintf("n is longer than %d bits, and RSA needs %d to %d", maxRSABits, minRSABits, maxRSABits)
 	case n == nil || e == nil || !e.IsInt64() || e.Int64() < 3 || e.Bit(0) == 0:
 		return "n or e is no number in base64url"
 	case n.BitLen() < minRSABits || n.BitLen() > maxRSABits:
@@ -187,8 +190,15 @@ func (k *jwk) checkOKP() (why string) {
 	return ""
 }
 
-// decodeNumber decodes a number above 0 from base64url. It returns nil for any other text.
+// maxNumber is the maximum length of a number of a key in base64url, about maxRSABits bits.
+const maxNumber = 2800
+
+// decodeNumber decodes a number above 0 from base64url. It returns nil for any other text, and for one that is longer
+// than maxNumber.
 func decodeNumber(text string) *big.Int {
+	if len(text) > maxNumber {
+		return nil
+	}
 	content, err := base64.RawURLEncoding.DecodeString(text)
 	if n := new(big.Int).SetBytes(content); err == nil && n.Sign() > 0 {
 		return n
@@ -209,10 +219,7 @@ func readPEM(text string) (*jwk, *CredentialFault) {
 	case len(strings.TrimSpace(string(rest))) > 0:
 		return nil, &CredentialFault{Message: "the PEM has more than one part", Hint: "write several keys as a JWKS"}
 	}
-	public, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if block.Type == "RSA PUBLIC KEY" {
-		public, err = x509.ParsePKCS1PublicKey(block.Bytes)
-	}
+	public, err := keypair.ParsePublicKey(block.Bytes, block.Type == "RSA PUBLIC KEY")
 	if err != nil {
 		return nil, &CredentialFault{Message: "it is no public key", Hint: hint}
 	}

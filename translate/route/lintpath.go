@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"slices"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -19,7 +20,7 @@ func (b *builder) checkPath(field, path string, regex bool) {
 		}
 		return
 	}
-	pattern, err := syntax.Parse(path, syntax.Perl)
+	pattern, err := counted.ParseRegex(path)
 	if err != nil {
 		return // xds rejects it
 	}

@@ -2,12 +2,12 @@ package route
 
 import (
 	"reflect"
-	"regexp/syntax"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -27,9 +27,6 @@ const (
 	// changes.
 	unitsPerAuth = 8
 	textsPerAuth = 4
-	// mostInstructions limits the instructions that are counted for one regular expression, so that sums do not
-	// overflow. An expression that is sent to Envoy has fewer instructions.
-	mostInstructions = 1 << 14
 )
 
 // Burden is a part of a route's cost in Envoy: what a match, the settings of a rule, or the policies of the rule
@@ -168,22 +165,9 @@ func burdenOf(v reflect.Value) (out Burden) {
 // regexUnits returns the cost of a regular expression in Envoy. The unit is the cost of one plain Envoy route. An
 // invalid expression has only the fixed cost.
 func regexUnits(pattern string) int {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	parsed, err := counted.ParseRegex(pattern)
 	if err != nil {
 		return unitsPerRegex // invalid: it is not sent to Envoy
 	}
-	return unitsPerRegex + instructions(parsed)/instructionsPerUnit
-}
-
-// instructions returns the approximate number of instructions of a regular expression after compilation, at most
-// mostInstructions.
-func instructions(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)/2 // a character class has one instruction for each range
-	for _, sub := range re.Sub {
-		n = min(mostInstructions, n+instructions(sub))
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(1, re.Min, re.Max)
-	}
-	return min(mostInstructions, n)
+	return unitsPerRegex + counted.Instructions(parsed)/instructionsPerUnit
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	xdstypev3 "github.com/cncf/xds/go/xds/type/v3"
 	"github.com/google/cel-go/cel"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -19,30 +19,12 @@ import (
 // an expression, the expression never matches, and Envoy reports no error. So gatefold checks expressions
 // before it sends them.
 
-const (
-	// maxCELDepth is how deep an expression may be nested. Envoy accepts 100 levels of messages, and each level of
-	// an expression needs two.
-	maxCELDepth = 32
-	// maxCELNodes limits the size of an expression, because Envoy evaluates it for each request.
-	maxCELNodes = 500
-)
-
-// celEnvironment returns the environment in which expressions are parsed.
-var celEnvironment = sync.OnceValue(func() *cel.Env {
-	env, err := cel.NewCustomEnv(cel.ClearMacros(), cel.Macros(cel.HasMacro), cel.ParserRecursionLimit(4*maxCELDepth))
-	if err != nil {
-		panic(fmt.Sprintf("xds: the environment of CEL: %v", err))
-	}
-	return env
-})
-
 // parseCEL returns an expression in the form that Envoy accepts (parsed), and as a syntax tree (tree). The string
 // fault says what is wrong with the expression. If it is not "", parsed and tree are nil.
 func parseCEL(text string) (parsed *xdstypev3.CelExpression, tree ast.Expr, fault string) {
-	read, issues := celEnvironment().Parse(text)
-	if issues.Err() != nil {
-		message, _, _ := strings.Cut(issues.Errors()[0].Message, "\n")
-		return nil, nil, "is not an expression of CEL: " + manifest.Shorten(message)
+	read, err := counted.ParseCEL(text)
+	if err != nil {
+		return nil, nil, err.Error()
 	}
 	tree = read.NativeRep().Expr()
 	c := celChecker{}
@@ -109,11 +91,11 @@ func (c *celChecker) walk(e ast.Expr, depth int) {
 	switch {
 	case c.fault != "":
 		return
-	case depth > maxCELDepth:
-		c.fault = fmt.Sprintf("is nested more than %d deep", maxCELDepth)
+	case depth > counted.MaxCELDepth:
+		c.fault = fmt.Sprintf("is nested more than %d deep", counted.MaxCELDepth)
 		return
-	case c.nodes > maxCELNodes:
-		c.fault = fmt.Sprintf("has more than %d parts", maxCELNodes)
+	case c.nodes > counted.MaxCELParts:
+		c.fault = fmt.Sprintf("has more than %d parts", counted.MaxCELParts)
 		return
 	}
 	switch e.Kind() {
@@ -204,4 +186,18 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 	for _, operand := range operands {
 		c.walk(operand, depth+1)
 	}
+}
+
+// celPatterns returns the regular expressions that an expression compares with.
+func celPatterns(tree ast.Expr) (patterns []string) {
+	ast.PostOrderVisit(tree, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "matches" {
+			return
+		}
+		if args := e.AsCall().Args(); len(args) > 0 && args[len(args)-1].Kind() == ast.LiteralKind {
+			pattern, _ := args[len(args)-1].AsLiteral().Value().(string)
+			patterns = append(patterns, pattern)
+		}
+	}))
+	return patterns
 }

@@ -1,12 +1,12 @@
 package xds
 
 import (
-	"regexp/syntax"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -56,7 +56,7 @@ func neverOf(name string, with ast.Expr) string {
 	switch {
 	case !ok:
 	case name == "matches":
-		if pattern, err := syntax.Parse(text, syntax.Perl); err == nil {
+		if pattern, err := counted.ParseRegex(text); err == nil {
 			if part := ir.ImpossibleInPath(pattern); !strings.Contains(part, "?") {
 				return part
 			}

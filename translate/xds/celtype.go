@@ -9,6 +9,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/gatefold/gatefold/store/counted"
 )
 
 // The types of expressions, in words. The type "" means that the type is known only when Envoy has the request, as for
@@ -257,7 +259,7 @@ func addressTailFault(name string, address, other ast.Expr) string {
 	if name == "endsWith" && !endsInPort(text) {
 		return withoutPort(address, text)
 	}
-	if pattern, err := syntax.Parse(text, syntax.Perl); name == "matches" && err == nil && neverEndsInPort(pattern) {
+	if pattern, err := counted.ParseRegex(text); name == "matches" && err == nil && neverEndsInPort(pattern) {
 		return withoutPort(address, text)
 	}
 	return ""

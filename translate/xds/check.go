@@ -3,11 +3,12 @@ package xds
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -15,12 +16,10 @@ import (
 const (
 	// rejectedCode is the code of a problem with something that Envoy would reject.
 	rejectedCode = "RefusedByEnvoy"
+	// costlyCode is the code of the problem with a regular expression that is too large.
+	costlyCode = "CostlyExpression"
 	// protectedCode is the code of the problem that a filter or policy changes a protected header.
 	protectedCode = "ProtectedHeader"
-	// The limits of a regular expression, in bytes and compiled instructions (docs/design/xds.md). The bootstrap
-	// raises Envoy's own limit of 100.
-	maxRegexLength       = 1024
-	maxRegexInstructions = 4096
 	// maxHeaderValue is Envoy's limit for one configured value, in bytes.
 	maxHeaderValue = 16 << 10
 )
@@ -150,12 +149,35 @@ func (c *checker) value(field string, match ir.ValueMatch) {
 	c.text(field, match.Value)
 }
 
+// hasErrors reports whether one of the problems is an error.
+func hasErrors(problems []manifest.Problem) bool {
+	return slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error })
+}
+
 // regex rejects patterns that Envoy's RE2 does not accept, or that are empty, too long or too costly. Go and RE2 have
 // almost the same syntax; foreignEscape finds the differences.
 func (c *checker) regex(field, pattern string) {
 	if reason := regexFault(pattern); reason != "" {
 		c.reject(field, fmt.Sprintf("regular expression %q %s", manifest.Shorten(pattern), reason),
 			"use the syntax of RE2: https://github.com/google/re2/wiki/Syntax")
+		return
+	}
+	c.costly(field, pattern)
+}
+
+// costly adds a problem for a regular expression that is too large for the Envoys that namespaces share
+// (counted.Costly). The problem is an error for an object outside of cluster paths under path policies, and a
+// warning for any other object.
+func (c *checker) costly(field, pattern string) {
+	reason := counted.Costly(pattern)
+	if reason == "" {
+		return
+	}
+	c.reject(field, fmt.Sprintf("regular expression %q %s: Envoy keeps it in memory for each route, and tries it for requests", manifest.Shorten(pattern), reason),
+		"repeat fewer times, and write small classes in place of \\pL, \\w and [^a]; or compare with a prefix")
+	last := &c.problems[len(c.problems)-1]
+	if last.Code = costlyCode; !c.rule.Source.Outside {
+		last.Severity = manifest.Warning
 	}
 }
 
@@ -164,25 +186,14 @@ func regexFault(pattern string) string {
 	if pattern == "" {
 		return "is empty"
 	}
-	if len(pattern) > maxRegexLength {
-		return fmt.Sprintf("is %d bytes long, over the limit of %d", len(pattern), maxRegexLength)
-	}
 	if strings.ContainsAny(pattern, "\x00\r\n") || !utf8.ValidString(pattern) {
 		return "contains a line break, a NUL or bytes that are not UTF-8"
 	}
 	if fault := foreignEscape(pattern); fault != "" {
 		return fault
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return "is not valid: " + strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return "does not compile: " + err.Error()
-	}
-	if len(program.Inst) > maxRegexInstructions {
-		return fmt.Sprintf("compiles to %d instructions, over the limit of %d", len(program.Inst), maxRegexInstructions)
+	if _, err := counted.CompileRegex(pattern); err != nil {
+		return err.Error()
 	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -11,15 +10,16 @@ import (
 // CheckExtras returns the problems of a policy's settings: what Envoy would reject, header changes that gatefold does
 // not allow (see changedName and checkIdentities), and, as warnings, settings that do not do what the policy says.
 // The problems name fields of the policy. Policies without errors may be merged, and the result needs no other check.
-func CheckExtras(policy manifest.Key, extras *ir.Extras) []manifest.Problem {
-	c := checker{rule: &ir.Rule{Source: &ir.Origin{Key: policy}}}
+// The parameter policy is the origin of the policy.
+func CheckExtras(policy *ir.Origin, extras *ir.Extras) []manifest.Problem {
+	c := checker{rule: &ir.Rule{Source: policy}}
 	for _, f := range policyFields() {
 		if f.check != nil {
 			f.check(&c, extras)
 		}
 	}
 	checkIdentities(&c, extras)
-	if !slices.ContainsFunc(c.problems, func(p manifest.Problem) bool { return p.Severity == manifest.Error }) {
+	if !hasErrors(c.problems) {
 		c.messages(extras)
 	}
 	return c.problems

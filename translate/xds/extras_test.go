@@ -123,7 +123,7 @@ func TestRefusedExtras(t *testing.T) {
 		{&ir.Extras{RateLimit: &ir.RateLimit{Max: 1, Fill: 1}}, "spec", "FillInterval"},
 		{&ir.Extras{Hash: []ir.Hash{{Cookie: &ir.HashCookie{Name: "a;b"}}}}, "spec.hashPolicies[0].cookie.name", "cookie"},
 	} {
-		problems := CheckExtras(manifest.Key{Kind: "TrafficPolicy", Name: "p"}, test.extras)
+		problems := CheckExtras(&ir.Origin{Key: manifest.Key{Kind: "TrafficPolicy", Name: "p"}}, test.extras)
 		switch {
 		case test.field == "" && len(problems) == 0:
 		case len(problems) != 1 || problems[0].Field != test.field || !strings.Contains(problems[0].Message, test.message) || problems[0].Object.Name != "p":

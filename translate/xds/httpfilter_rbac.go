@@ -101,6 +101,9 @@ func checkRBAC(c *checker, extras *ir.Extras) {
 			c.reject(field, fmt.Sprintf("%q %s", manifest.Shorten(text), fault), "change the expression; it can never decide as it is meant")
 			continue
 		}
+		for _, pattern := range celPatterns(tree) {
+			c.costly(field, pattern)
+		}
 		if r := unguarded(tree); r != nil && (extras.RBAC.Deny || r.negated) {
 			c.problems = append(c.problems, c.absenceProblem(field, r, extras.RBAC.Deny))
 		}

@@ -4,6 +4,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -41,7 +42,7 @@ func Counts(action *ir.Action) bool { return action.Extras != nil && action.Extr
 // regexPrefix returns a common beginning of all texts that a regular expression matches as a whole. It may be shorter
 // than their longest common beginning. It is "" if regexPrefix finds none.
 func regexPrefix(pattern string) string {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	parsed, err := counted.ParseRegex(pattern)
 	if err != nil {
 		return ""
 	}

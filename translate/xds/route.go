@@ -15,14 +15,24 @@ import (
 // Route encodes a rule as one envoy.config.route.v3.Route with the rule's name. If Envoy would reject the rule,
 // Route returns nil and the problems. The caller then uses Closed. Equal rules have equal bytes.
 func Route(rule *ir.Rule) ([]byte, []manifest.Problem) {
-	if problems := checkRule(rule); len(problems) > 0 {
+	encoded, problems := RouteAndWarnings(rule)
+	if encoded != nil {
+		return encoded, nil
+	}
+	return nil, problems
+}
+
+// RouteAndWarnings returns what Route returns. With the encoding it returns the warnings about the rule.
+func RouteAndWarnings(rule *ir.Rule) ([]byte, []manifest.Problem) {
+	problems := checkRule(rule)
+	if hasErrors(problems) {
 		return nil, problems
 	}
 	route := newRoute(rule)
 	if err := route.ValidateAll(); err != nil {
-		return nil, []manifest.Problem{rejected(rule, err)}
+		return nil, append(problems, rejected(rule, err))
 	}
-	return marshal(route), nil
+	return marshal(route), problems
 }
 
 // Closed returns the replacement of a rule that fails closed, for example because Envoy would reject the rule. The

@@ -1,0 +1,122 @@
+// Package counted reads the expressions of users: regular expressions (RE2) and CEL. A parser costs far more than
+// the text that it reads, and a short text can stand for a large program. So every expression is counted before it is
+// parsed, and again before its repetitions are unrolled. No other package calls these parsers for a text of a user
+// (docs/design/safety.md#what-is-not-linear-is-counted-first).
+package counted
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+const (
+	// maxRegexLength is the maximum length of a regular expression in bytes.
+	maxRegexLength = 1024
+	// maxCompiled is the maximum number of instructions of a regular expression as Go compiles it. Go has one
+	// instruction for a class of characters, however many ranges the class has.
+	maxCompiled = 4096
+	// maxInstructions is the maximum number of instructions of a regular expression of a team (Costly). It counts one
+	// for each range of a class.
+	maxInstructions = 2000
+	// mostCounted limits what Instructions returns, so that sums do not overflow.
+	mostCounted = 1 << 14
+)
+
+// ParseRegex parses a regular expression. It returns an error if the expression is longer than maxRegexLength, has a
+// syntax error, or would compile to more than maxCompiled instructions. It does not unroll repetitions.
+func ParseRegex(pattern string) (*syntax.Regexp, error) {
+	if len(pattern) > maxRegexLength {
+		return nil, fmt.Errorf("is %d bytes long, over the limit of %d", len(pattern), maxRegexLength)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	var fault *syntax.Error
+	switch {
+	case errors.As(err, &fault):
+		return nil, fmt.Errorf("is not valid: %s: `%s`", fault.Code, fault.Expr)
+	case err != nil:
+		return nil, fmt.Errorf("is not valid: %w", err)
+	}
+	if n := instructions(parsed, false); n > maxCompiled {
+		return nil, tooLong(n)
+	}
+	return parsed, nil
+}
+
+func tooLong(instructions int) error {
+	return fmt.Errorf("compiles to %d instructions or more, over the limit of %d", instructions, maxCompiled)
+}
+
+// CompileRegex compiles a regular expression to the instructions of Go. It returns the errors of ParseRegex.
+func CompileRegex(pattern string) (*syntax.Prog, error) {
+	parsed, err := ParseRegex(pattern)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("does not compile: %w", err)
+	}
+	if n := len(program.Inst); n > maxCompiled {
+		return nil, tooLong(n)
+	}
+	return program, nil
+}
+
+// Matcher compiles the text form to a regular expression of Go. The parameter form must be the parameter pattern in
+// another form, for example with "^" in front: only pattern is counted. Matcher returns the errors of ParseRegex.
+func Matcher(pattern, form string) (*regexp.Regexp, error) {
+	if _, err := ParseRegex(pattern); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(form)
+}
+
+// Costly returns in words why a regular expression is too large for the Envoys that namespaces share: it has more than
+// maxInstructions instructions, where a class of characters counts one for each of its ranges. It returns "" for every
+// other expression, also for an invalid one.
+func Costly(pattern string) string {
+	parsed, err := ParseRegex(pattern)
+	if err != nil {
+		return ""
+	}
+	if n := Instructions(parsed); n > maxInstructions {
+		return fmt.Sprintf("comes to %d instructions, each range of a class counted; the limit is %d", n, maxInstructions)
+	}
+	return ""
+}
+
+// Instructions returns the number of instructions of a regular expression after its repetitions are unrolled, at most
+// mostCounted. A class of characters counts one for each of its ranges, because RE2 compiles each range by itself.
+func Instructions(re *syntax.Regexp) int { return instructions(re, true) }
+
+// instructions returns the number of instructions of a regular expression, at most mostCounted. If ranges is false, a class
+// counts 1, and the result is never more than what Go compiles.
+func instructions(re *syntax.Regexp, ranges bool) int {
+	n := 0
+	for _, sub := range re.Sub {
+		n = min(mostCounted, n+instructions(sub, ranges))
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(re.Rune)
+	case syntax.OpCharClass:
+		if n = 1; ranges {
+			n = max(1, len(re.Rune)/2)
+		}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		n = 1
+	case syntax.OpRepeat:
+		n *= max(re.Min, re.Max)
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
+		if ranges {
+			n++
+		}
+	case syntax.OpAlternate, syntax.OpCapture:
+		if ranges {
+			n += len(re.Sub)
+		}
+	}
+	return min(mostCounted, n)
+}
