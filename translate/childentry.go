@@ -186,7 +186,7 @@ func (e *childEntry) problem(key manifest.Key, why route.BindingRejection, sever
 // matches do not fit the rule (Unfit), or if another problem of the child already reports the rejection (Reported).
 func (e *childEntry) besideProblems(out []manifest.Problem, key manifest.Key) []manifest.Problem {
 	for _, why := range e.beside {
-		if why.Unfit || why.Reported {
+		if why.Unfit || why.Reported || why.Foreign {
 			continue
 		}
 		why.Message = why.String()

@@ -9,6 +9,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
@@ -56,9 +57,18 @@ type search struct {
 	// index of the backendRef.
 	missing, missingHint string
 	missingRef           int
+	// strangers are selected by their namespace or label only, and have not consented.
+	strangers []stranger
 	// nobody is the message for a rule that finds no route at all, and nobodyHint says what to do. Both are ""
 	// if the rule finds a route, accepted or not.
 	nobody, nobodyHint string
+}
+
+// stranger is a namespace whose routes do not follow the delegating rule, and what to write so that they do.
+type stranger struct{ Namespace, Hint string }
+
+func (s stranger) String() string {
+	return "the HTTPRoutes of namespace " + s.Namespace + " are not selected, as their Namespace does not permit it"
 }
 
 // candidate is a route that a delegating match (route.Point) does not accept as child, with the reason.
@@ -104,12 +114,33 @@ func (out *graftOut) complain(s search) {
 	case s.live > 0:
 		out.beside(at, s)
 		return
+	case len(s.rejected) > 0 && s.rejected[0].Foreign:
+		out.beside(at, s)
+		return
 	case len(s.rejected) > 0:
 		problem.Message = "no route is bound to this rule: " + s.rejections()
 		problem.Hint = cmp.Or(s.rejected[0].Hint, "gatefold status shows what is wrong with it")
+	case len(s.strangers) > 0:
+		out.unconsented(at, s)
+		return
 	default:
 		problem.Message, problem.Hint = s.nobody, s.nobodyHint
 	}
+	out.add(at, problem)
+}
+
+// unconsented adds a problem for each namespace whose routes are all that a rule (s) selects, and have not consented.
+func (out *graftOut) unconsented(at string, s search) {
+	for _, one := range s.strangers {
+		out.add(at, manifest.Problem{
+			Code: string(route.ReasonDelegationNotAllowed), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at,
+			Message: "no route is bound to this rule: " + one.String(), Hint: one.Hint, Cause: consentOf(one.Namespace),
+		})
+	}
+}
+
+// add adds the problem of a delegating rule to Problems and to Unresolved. The parameter at is the path of the rule.
+func (out *graftOut) add(at string, problem manifest.Problem) {
 	out.Problems = append(out.Problems, problem)
 	if out.Unresolved.Good() {
 		out.Unresolved = manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteConditionReason(problem.Code), Message: at + ": " + problem.Message}
@@ -123,27 +154,51 @@ func (out *graftOut) complain(s search) {
 // out.Problems for each rejected route that the rule names in backendRefs, if the parentRefs of the rejected route
 // do not name the delegating route.
 func (out *graftOut) beside(at string, s search) {
-	if len(s.rejected) == 0 {
-		return
-	}
-	if note := at + ": " + s.rejections(); !slices.Contains(out.Beside, note) {
-		out.Beside = append(out.Beside, note)
+	var words []string
+	if len(s.strangers) > 0 {
+		words = append(words, route.Several(s.strangers))
 	}
 	for _, refused := range s.rejected {
-		if refused.Reason != route.ReasonNotAllowedByParent {
-			continue // the owner of that route gets a problem
-		}
-		for _, selector := range s.Selectors {
-			if selector.Form != route.ByName || routeKey(selector.Namespace+"/"+selector.Value) != refused.Child {
-				continue
-			}
-			problem := manifest.Problem{Code: string(refused.Reason), Severity: manifest.Warning, Object: s.Rest.Source.Key,
-				Field: fmt.Sprintf("%s.backendRefs[%d]", at, selector.Ref), Message: refused.String(), Hint: refused.Hint}
-			if !slices.Contains(out.Problems, problem) {
-				out.Problems = append(out.Problems, problem)
-			}
+		switch {
+		case refused.Foreign:
+			out.refused(at, s, refused, manifest.Error)
+		case refused.Reason == route.ReasonNotAllowedByParent: // otherwise the owner of that route gets a problem
+			out.refused(at, s, refused, manifest.Warning)
 		}
 	}
+	if s.rejected = slices.DeleteFunc(s.rejected, func(c candidate) bool { return c.Foreign }); len(s.rejected) > 0 {
+		words = append(words, s.rejections())
+	}
+	if note := at + ": " + strings.Join(words, "; "); len(words) > 0 && !slices.Contains(out.Beside, note) {
+		out.Beside = append(out.Beside, note)
+	}
+}
+
+// refused adds a problem at each backendRef that names a rejected route. The parameter at is the path of the delegating
+// rule (s).
+func (out *graftOut) refused(at string, s search, refused candidate, severity manifest.Severity) {
+	for _, selector := range s.Selectors {
+		if selector.Form != route.ByName || routeKey(selector.Namespace+"/"+selector.Value) != refused.Child {
+			continue
+		}
+		problem := manifest.Problem{Code: string(refused.Reason), Severity: severity, Object: s.Rest.Source.Key,
+			Field: fmt.Sprintf("%s.backendRefs[%d]", at, selector.Ref), Message: refused.String(), Hint: refused.Hint}
+		if refused.Foreign {
+			problem.Cause = consentOf(refused.Child.Namespace)
+		}
+		switch {
+		case slices.Contains(out.Problems, problem): // another match of the rule
+		case refused.Foreign:
+			out.add(at, problem)
+		default:
+			out.Problems = append(out.Problems, problem)
+		}
+	}
+}
+
+// consentOf returns the annotation of a Namespace that lets other namespaces delegate to its routes.
+func consentOf(namespace string) manifest.Field {
+	return manifest.Field{Object: manifest.Key{Kind: "Namespace", Name: namespace}, Path: "metadata.annotations[" + tenancy.AnnotationDelegation + "]"}
 }
 
 // tooMany adds the problem that a delegating rule (point) does not delegate, because delegation would create

@@ -113,7 +113,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.credentials = newCredentialRules(e, credentialIn{hintRules: n.hints, grants: n.certificates.grants, secrets: in.secrets})
 	n.extensions = newExtensionRules(e, extensionIn{
 		hintRules: n.hints, credentialRules: n.credentials,
-		backend: n.references.backend, extensions: in.extensions, configMaps: in.configMaps, invalid: in.invalid, quarantine: in.quarantine,
+		backend: n.references.backend, grants: n.certificates.grants, extensions: in.extensions, configMaps: in.configMaps, invalid: in.invalid, quarantine: in.quarantine,
 		discoveries: in.discoveries,
 	})
 }
@@ -188,9 +188,9 @@ func (n *network) addDelegation(e *memo.Engine) {
 	})
 	n.nodes.link = n.links.link // the only circular dependency: see nodeRules.link
 	n.grafts = newGraftRules(e, graftIn{
-		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offered: n.offers.offered, wantRules: n.wants,
+		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offers: n.offers, wantRules: n.wants,
 		link: n.links.link, live: n.links.live, pairs: n.links.pairs, rejected: n.links.rejected,
-		flat: n.nodes.flat, overload: n.spread.overload, routes: in.routes, WildcardNamespace: n.WildcardNamespace,
+		flat: n.nodes.flat, overload: n.spread.overload, delegators: n.namespaces.delegators, routes: in.routes, WildcardNamespace: n.WildcardNamespace,
 	})
 }
 

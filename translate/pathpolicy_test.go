@@ -50,6 +50,10 @@ func TestPathPoliciesIncrementally(t *testing.T) {
 			}
 			spaces[pick(r, "default", "shop")] = pick(r, "", "80-90", "1-65535")
 			files["platform/spaces.yaml"] = declared(spaces)
+			if from := pick(r, "", "", "default", "shop", "other, default", "*"); from != "" {
+				files["platform/spaces.yaml"] = strings.NewReplacer("{name: default, annotations: {", "{name: default, annotations: {gatefold.io/delegation-from: \""+from+"\", ",
+					"{name: shop}", "{name: shop, annotations: {gatefold.io/delegation-from: \""+from+"\"}}").Replace(files["platform/spaces.yaml"])
+			}
 			if i < 40 {
 				continue
 			}
@@ -69,7 +73,7 @@ func TestExtensionsOfTeams(t *testing.T) {
 	extension := func(namespace string) string {
 		return fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1
 kind: GatewayExtension
-metadata: {name: auth, namespace: %[1]s}
+metadata: {name: auth, namespace: %[1]s, annotations: {gatefold.io/used-by: shop}}
 spec: {extAuth: {grpcService: {backendRef: {group: gateway.kgateway.dev, kind: Backend, name: auth}}}}
 ---
 apiVersion: gateway.kgateway.dev/v1alpha1

@@ -324,6 +324,7 @@ func randomExtension(r *rand.Rand) (string, string) {
 	asked := strings.Replace(service, "grpcService: {", "httpService: {pathPrefix: "+pick(r, "/a", "/b")+", authorizationResponse: {headersToBackend: [x-user]}, ", 1)
 	body := "spec: {" + pick(r, "extAuth: {"+asked+"}", "extAuth: {"+service+pick(r, "", ", failOpen: true", ", clearRouteCache: true")+"}", "extProc: {"+service+"}",
 		"rateLimit: {"+service+", domain: a}") + "}\n"
+	body = pick(r, "", "", "  annotations: {gatefold.io/used-by: "+pick(r, "shop", "default", `"*"`)+"}\n") + body
 	return document("gateway.kgateway.dev/v1alpha1", "GatewayExtension", namespace(r), pick(r, "x1", "x2"), body)
 }
 

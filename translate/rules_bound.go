@@ -24,11 +24,13 @@ type namespaceIn struct {
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// namespaceRules read the labels and the allowed hosts of Namespaces.
+// namespaceRules read the labels, the allowed hosts and the allowed parents of Namespaces.
 type namespaceRules struct {
 	in        namespaceIn
 	bound     *memo.Rule[string, listen.Bound]
 	allBounds *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
+	// delegators are the namespaces whose routes may delegate to routes of a namespace (tenancy.AnnotationDelegation).
+	delegators *memo.Rule[string, tenancy.Namespaces]
 }
 
 func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
@@ -40,7 +42,28 @@ func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
 			yield(memo.Place[struct{}, string]{ID: namespace}, b)
 		}
 	}, deepEqual)
+	r.delegators = memo.NewRule(e, "delegators", r.runDelegators, deepEqual)
 	return r
+}
+
+// runDelegators returns the namespaces that a Namespace lets delegate to its routes. A Namespace that does not exist,
+// or has no valid version, names none.
+func (r *namespaceRules) runDelegators(c *memo.Ctx, name string) tenancy.Namespaces {
+	object, ok := r.in.namespaces.Get(c, manifest.Key{Kind: "Namespace", Name: name})
+	if !ok {
+		return nil
+	}
+	names, _ := tenancy.ParseNamespaces(object.Value.GetAnnotations()[tenancy.AnnotationDelegation])
+	return names
+}
+
+// home returns what a Namespace (name) says about a parent of its routes.
+func (r *namespaceRules) home(c *memo.Ctx, name string, parent *ir.Origin) route.Home {
+	home := route.Home{Labels: r.namespaceLabels(c, name)}
+	if parent.Outside && parent.Key.Namespace != name {
+		home.Delegators = r.delegators.Get(c, name)
+	}
+	return home
 }
 
 // namespaceLabels returns the labels of a Namespace. If the object does not exist, it returns only the label

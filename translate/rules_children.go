@@ -77,7 +77,8 @@ func (r *childRules) runChildren(c *memo.Ctx, key manifest.Key) *childrenOut {
 }
 
 // childProblems returns the problems that a route has as the child of other routes. The parameter entries has the
-// route's status entries for its parents. If there are no entries, the only problem is the warning that no route
+// route's status entries for its parents. If there are none but those of parents that must not delegate here
+// (BindingRejection.Foreign), the only problem is the warning that no route
 // delegates to this route (see the function nowhere). Otherwise childProblems reports the entries that are
 // rejections:
 //   - as an error, if a parentRef of the route names the parent;
@@ -91,13 +92,13 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	key := object.Key
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
 	from, _ := manifest.As[*api.HTTPRoute](object)
-	if len(entries) == 0 {
+	if !slices.ContainsFunc(entries, func(e childEntry) bool { return !e.Accepted.Foreign }) {
 		return []manifest.Problem{nowhere(key, from.Labels)}
 	}
 	var out []manifest.Problem
 	for _, e := range entries {
 		switch {
-		case e.Accepted.Reported:
+		case e.Accepted.Reported, e.Accepted.Foreign:
 		case e.Accepted.Reason == "":
 			out = e.besideProblems(out, key)
 		case e.Index >= 0, !stands && len(from.Spec.ParentRefs) == 0:
@@ -152,6 +153,7 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 		}
 		out = append(out, entry)
 	}
+	foreign := 0
 	for len(bound) > 0 {
 		parent := bound[0].Parent
 		bindings := of(bound, parent)
@@ -163,11 +165,20 @@ func (r *childRules) childEntries(c *memo.Ctx, object *manifest.Object) []childE
 		if len(named[parent]) == 0 || unnamed("") && entry.concerned(bindings, unnamed) {
 			entry.Named = slices.ContainsFunc(bindings, func(b *bindingOf) bool { return b.Named })
 			entry.join(bindings, unnamed, "")
-			out = append(out, entry)
+			if entry.Accepted.Foreign {
+				foreign++
+			}
+			if foreign <= maxForeign || !entry.Accepted.Foreign {
+				out = append(out, entry)
+			}
 		}
 	}
 	return out
 }
+
+// maxForeign is how many parents that must not delegate to a route (BindingRejection.Foreign) its status names. Any
+// team can write such parents.
+const maxForeign = 16
 
 // boundTo returns the bindings of a route (key), sorted by parent: the results for the route as a child of other
 // routes (see bindingOut). The route can have several bindings for the same parent: one for each port of the parent,

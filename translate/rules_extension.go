@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -31,6 +32,8 @@ type extensionOut struct {
 	// Rejected is the message of Envoys that rejected the extension, if no connected Envoy accepts it. Rejected is
 	// "" in all other cases.
 	Rejected string
+	// Users are the namespaces whose policies may use the extension (tenancy.AnnotationUsers).
+	Users tenancy.Namespaces
 	// Issuer is the issuer whose discovery document is needed, "" if none is.
 	Issuer string
 	// Backends are the backends that Envoy needs for the extension: the backend of its service or identity provider,
@@ -44,6 +47,7 @@ type extensionIn struct {
 	*hintRules
 	*credentialRules
 	backend    *memo.Rule[backend.Reference, backend.Resolution]
+	grants     *memo.Rule[string, *backend.Grants]
 	extensions *objects
 	configMaps *objects
 	invalid    *memo.Input[manifest.Key, *store.Invalid]
@@ -84,6 +88,7 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 		return r.absentExtension(c, key)
 	}
 	out := &extensionOut{}
+	out.Users, _ = tenancy.ParseNamespaces(from.Annotations[tenancy.AnnotationUsers])
 	var extension *ir.Extension
 	var problems []manifest.Problem
 	if object.Source == manifest.OtherFile {
@@ -203,6 +208,33 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 		problems = append(problems, problem)
 	}
 	return backends, append(problems, r.in.fill(c, extras)...)
+}
+
+// notUsers returns an error for each extension of another namespace that a policy (object) names, and that its owner
+// does not let the policy's namespace use: neither by a ReferenceGrant, nor by tenancy.AnnotationUsers. The parameter
+// extras has the policy's fields. Without path policies, and for a policy of cluster paths, there is no error.
+func (r *extensionRules) notUsers(c *memo.Ctx, object *manifest.Object, extras *ir.Extras) (problems []manifest.Problem) {
+	if object.Source != manifest.OtherFile {
+		return nil
+	}
+	for _, use := range extras.Extensions() {
+		ref := backend.Reference{From: object.Key, To: use.Key}
+		if use.Key.Namespace == object.Key.Namespace || r.in.grants.Get(c, use.Key.Namespace).Permit(ref) {
+			continue
+		}
+		found := r.extension.Get(c, use.Key)
+		if found.Missing || found.Users.Has(object.Key.Namespace) {
+			continue
+		}
+		problems = append(problems, manifest.Problem{
+			Code: string(gwv1.RouteReasonRefNotPermitted), Severity: manifest.Error, Field: use.Field.Path() + ".extensionRef",
+			Message: fmt.Sprintf("%s is of another namespace, which does not let this one use it", use.Key),
+			Hint: fmt.Sprintf("%swrite the annotation %s: %q into %s, or a ReferenceGrant in namespace %s: from %s of namespace %s, to %s", closedUntil,
+				tenancy.AnnotationUsers, found.Users.With(object.Key.Namespace), use.Key, use.Key.Namespace, object.Key.Kind, object.Key.Namespace, use.Key.Kind),
+			Cause: manifest.Field{Object: use.Key, Path: "metadata.annotations[" + tenancy.AnnotationUsers + "]"},
+		})
+	}
+	return problems
 }
 
 // teamService returns the problem of a GatewayExtension that was written by a team, and not by the platform. It was

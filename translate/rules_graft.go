@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -45,7 +46,7 @@ type graftIn struct {
 	*hintRules
 	*contestRules
 	*hostPolicyRules
-	offered *memo.Fold[route.Property, manifest.Key, route.Breadth, route.Breadth]
+	offers *offerRules
 	*wantRules
 	link              *memo.Rule[linkKey, *linkOut]
 	live              *memo.Fold[pointKey, flatKey, struct{}, int]
@@ -53,6 +54,7 @@ type graftIn struct {
 	rejected          *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
 	flat              *memo.Rule[flatKey, *flatOut]
 	overload          *memo.Rule[struct{}, *overloads]
+	delegators        *memo.Rule[string, tenancy.Namespaces]
 	routes            *objects
 	WildcardNamespace string
 }
@@ -185,7 +187,7 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 	out.live, _ = r.in.live.Get(c, pointKey{key, point.Name})
 	refused, _ := r.in.rejected.Get(c, key)
 	for one := range refused.All() {
-		if len(out.rejected) > route.Named {
+		if len(out.rejected) > maxForeign {
 			break
 		}
 		if why, ok := one.reasonUnder(point); ok && (out.live == 0 || one.matters(why)) {
@@ -200,8 +202,32 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 			}
 		}
 	}
+	out.strangers = r.strangers(c, point)
 	if out.live == 0 && len(out.rejected) == 0 {
 		out.nobody, out.nobodyHint = r.nobody(c, point)
+	}
+	return out
+}
+
+// strangers returns the namespaces with routes that a delegating match selects by their namespace or label, without
+// the consent of their Namespace (route.Home). It returns at most maxForeign namespaces.
+func (r *graftRules) strangers(c *memo.Ctx, point *route.Point) (out []stranger) {
+	own := point.Rest.Source
+	if !own.Outside {
+		return nil
+	}
+	for _, s := range point.Selectors {
+		if s.Form == route.ByName {
+			continue
+		}
+		property := route.Property{Form: s.Form, Namespace: s.Namespace, Value: s.Value}
+		for _, space := range r.in.offers.spacesOf(c, property) {
+			trusted := space == own.Key.Namespace || r.in.delegators.Get(c, space).Has(own.Key.Namespace)
+			one := stranger{space, route.ConsentHint(own.Key.Namespace, space, r.in.delegators.Get(c, space))}
+			if !trusted && r.in.offers.breadth(c, property.In(space)).Routes > 0 && !slices.Contains(out, one) && len(out) < maxForeign {
+				out = append(out, one)
+			}
+		}
 	}
 	return out
 }
@@ -236,7 +262,7 @@ func (r *graftRules) nobody(c *memo.Ctx, point *route.Point) (message, hint stri
 
 // labelHint returns the hint for a selector by label that finds no route.
 func (r *graftRules) labelHint(c *memo.Ctx, s route.Selector) string {
-	offered, _ := r.in.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
+	offered, _ := r.in.offers.offered.Get(c, route.Property{Form: route.ByLabel, Value: s.Value})
 	elsewhere := offered.Routes
 	switch {
 	case s.Namespace == route.AllNamespaces && elsewhere > 0:

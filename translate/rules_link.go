@@ -94,7 +94,10 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	if !ok || len(parent.Points) == 0 || parent.overBudget(key.Child.Namespace) {
 		return &linkOut{}
 	}
-	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, r.in.namespaceLabels(c, key.Child.Namespace)), Hosts: parent.Hosts}
+	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, r.in.home(c, key.Child.Namespace, parent.Points[0].Rest.Source)), Hosts: parent.Hosts}
+	if !out.Concerned() {
+		return out
+	}
 	if key.Parent.above(key.Child) {
 		if !out.Named && !route.Consents(key.Parent.Route, object) {
 			return &linkOut{} // a wildcard or label of the parent selects the parent itself, or a route above it that has other parents

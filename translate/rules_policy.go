@@ -123,7 +123,7 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 		Counted:  object.Source != manifest.ClusterPaths, Problems: unreadable,
 	}
 	extras, problems := policy.Lower(spec)
-	if denied := r.in.notGranted(c, key, extras); len(denied) > 0 {
+	if denied := append(r.in.notGranted(c, key, extras), r.in.notUsers(c, object, extras)...); len(denied) > 0 {
 		problems = append(problems, denied...)
 	} else if _, lost := r.in.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)

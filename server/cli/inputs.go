@@ -82,7 +82,7 @@ func (r *reading) add(other reading) {
 	r.Stats.Files += other.Stats.Files
 	r.Stats.Objects += other.Stats.Objects
 	r.unchecked += other.unchecked
-	r.Problems = append(r.Problems, other.Problems...)
+	r.Problems, r.Objects = append(r.Problems, other.Problems...), append(r.Objects, other.Objects...)
 	for _, o := range other.Ignored {
 		same := func(known store.Ignored) bool { return known.Kind == o.Kind }
 		if i := slices.IndexFunc(r.Ignored, same); i >= 0 {

@@ -122,7 +122,7 @@ func printReport(w io.Writer, format outputFormat, read reading) error {
 		for _, p := range read.Problems {
 			fmt.Fprintln(w, p.Text(color))
 		}
-		_, err := fmt.Fprintln(w, summary(read)+pages(read.Problems))
+		_, err := fmt.Fprintln(w, summary(read)+pages(read.Problems)+consents(read))
 		return err
 	case formatGitHub:
 		for _, p := range read.Problems {

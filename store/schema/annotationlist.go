@@ -22,6 +22,8 @@ func Annotations() []Annotation {
 		{tenancy.AnnotationPaths, false, []string{"Namespace"}, nil, "The files that may define objects of the namespace, with --cluster-paths: globs from the root of the folder, separated by commas or spaces."},
 		{tenancy.AnnotationPorts, false, []string{"Namespace"}, nil, "The ports that Gateways and ListenerSets of the namespace may open: ports and ranges, such as \"8443, 9000-9100\"."},
 		{tenancy.AnnotationHosts, false, []string{"Namespace"}, nil, "The hostnames that the namespace may serve, as in a listener; at most 64."},
+		{tenancy.AnnotationDelegation, false, []string{"Namespace"}, nil, "With --cluster-paths, the namespaces whose HTTPRoutes may delegate to routes of this one that have no parentRefs: names, separated by commas or spaces, or *."},
+		{tenancy.AnnotationUsers, false, []string{api.KindGatewayExtension}, nil, "With --cluster-paths, the namespaces whose policies may use the extension: names, separated by commas or spaces, or *."},
 		{"delegation.kgateway.dev/inherit-parent-matcher", false, []string{"HTTPRoute"}, []string{"true", "false"}, "\"true\": the route, where another one delegates to it, adds its matches to those of the parent."},
 		{api.AnnotationPolicyPriority, false, []string{"HTTPRoute"}, []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"},
 			"Which side wins where this route and routes below it set the same field by policies; ShallowMergePreferChild when it is not set."},

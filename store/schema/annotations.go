@@ -20,6 +20,8 @@ func annotationsOf(kind string) []string {
 		return []string{api.AnnotationAccessLog, api.AnnotationProxyProtocol}
 	case "Namespace":
 		return tenancy.Annotations()
+	case api.KindGatewayExtension:
+		return []string{tenancy.AnnotationUsers}
 	}
 	return nil
 }
@@ -27,7 +29,7 @@ func annotationsOf(kind string) []string {
 // kindWithAnnotation returns the kind whose objects can have an annotation of gatefold. The parameter name is
 // the whole name of the annotation, such as gatefold.io/x. The result is "" if no kind can have the annotation.
 func kindWithAnnotation(name string) string {
-	for _, kind := range []string{"Gateway", "Namespace"} {
+	for _, kind := range []string{"Gateway", "Namespace", api.KindGatewayExtension} {
 		if slices.Contains(annotationsOf(kind), name) {
 			return kind
 		}
@@ -46,6 +48,10 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 			m.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
 		} else if !slices.Contains(known, name) && m.seemsOwn(name) {
 			m.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), m.annotationHint(name))
+		} else if text, ok := value.(string); ok && name == tenancy.AnnotationUsers {
+			if _, err := tenancy.ParseNamespaces(text); err != nil {
+				m.addAt(InvalidValue, "metadata.annotations["+name+"]", err.Error(), "")
+			}
 		}
 	}
 	for name := range entries(metadata, "labels") {

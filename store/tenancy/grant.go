@@ -16,10 +16,20 @@ const (
 	// AnnotationHosts is the annotation with the hostnames that routes and listeners of the namespace may
 	// serve. It applies even if gatefold runs without the flag --cluster-paths.
 	AnnotationHosts = "gatefold.io/hostnames"
+	// AnnotationDelegation is the annotation with the namespaces whose HTTPRoutes may delegate to routes of the
+	// namespace that have no parentRefs. Routes of cluster paths and of the namespace itself always may. It applies
+	// only if gatefold runs with the flag --cluster-paths.
+	AnnotationDelegation = "gatefold.io/delegation-from"
 )
 
+// AnnotationUsers is the annotation of a GatewayExtension with the namespaces whose policies may use it. It applies
+// only if gatefold runs with the flag --cluster-paths.
+const AnnotationUsers = "gatefold.io/used-by"
+
 // Annotations returns the names of all annotations that Read knows.
-func Annotations() []string { return []string{AnnotationPaths, AnnotationPorts, AnnotationHosts} }
+func Annotations() []string {
+	return []string{AnnotationPaths, AnnotationPorts, AnnotationHosts, AnnotationDelegation}
+}
 
 // Grant is what the annotations of a Namespace allow.
 type Grant struct {
@@ -29,6 +39,8 @@ type Grant struct {
 	Ports Ports
 	// Hosts are the hostnames that routes and listeners of the namespace may serve. nil means every hostname.
 	Hosts []string
+	// Delegators are the namespaces whose routes may delegate to routes of the namespace without parentRefs.
+	Delegators Namespaces
 }
 
 // Asks reports whether the Namespace has at least one of the annotations AnnotationPaths and AnnotationPorts. These
@@ -65,6 +77,8 @@ func (g *Grant) set(annotation, text string) (err error) {
 		g.Ports, err = ParsePorts(text)
 	case AnnotationHosts:
 		g.Hosts, err = ParseHosts(text)
+	case AnnotationDelegation:
+		g.Delegators, err = ParseNamespaces(text)
 	}
 	return err
 }

@@ -165,6 +165,8 @@ type BindingRejection struct {
 	Unfit bool
 	// Reported is true if the problems of the child (Flat.Problems) already contain the mistake.
 	Reported bool
+	// Foreign is true if the mistake is the parent's alone: the child has no problem for it.
+	Foreign bool
 	// Section is the name of the parent's rule, or the sectionName of a rejected parentRef. Rule is the path of the
 	// rule. Section and Rule are "" if the rejection is about the whole parent.
 	Section, Rule string
@@ -190,23 +192,27 @@ const ReasonNotAllowedByParent gwv1.RouteConditionReason = "NotAllowedByParent"
 
 // LinkTo finds the matches of the parent's delegating rules that select or admit a route (child), and links the
 // route to them. The parameter points has all matches of the parent's delegating rules (see Point), also those that
-// neither select nor admit the child. The parameter labels has the labels of the child's namespace, which a
-// selector in allowedRoutes may require. The result also has the reasons why rules reject the child.
-func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels map[string]string) Linked {
+// neither select nor admit the child. The parameter home is what the child's Namespace says about parents. The result
+// also has the reasons why rules reject the child. A rule that selects the child by its namespace or label, without
+// the consent of the Namespace, is as if it did not select the child.
+func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, home Home) Linked {
 	route, _ := manifest.As[*api.HTTPRoute](child)
 	refs := slices.DeleteFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key != parent })
 	consents := Consents(parent, child)
 	out := Linked{}
 	for _, point := range points {
 		by, selected := point.selects(child)
-		admitted := !selected && point.admits(refs, child, parent.Namespace, labels)
+		trusted := len(route.Spec.ParentRefs) > 0 || home.trusts(point.Rest.Source, child.Key.Namespace)
+		named := selected && point.names(child.Key)
+		selected = named || selected && trusted
+		admitted := !selected && point.admits(refs, child, parent.Namespace, home.Labels)
 		if selected || admitted {
 			out.Points = append(out.Points, point.Name)
 		}
-		out.Named = out.Named || selected && slices.ContainsFunc(point.Selectors, func(s Selector) bool {
-			return s.Form == ByName && s.Namespace == child.Key.Namespace && s.Value == child.Key.Name
-		})
+		out.Named = out.Named || named
 		switch {
+		case selected && !trusted:
+			out.reject(point, notConsented(parent, child.Key, home))
 		case selected && !consents:
 			out.reject(point, BindingRejection{Reason: ReasonNotAllowedByParent,
 				Message: fmt.Sprintf("HTTPRoute %s/%s delegates here, but parentRefs do not name it", parent.Namespace, parent.Name),
@@ -222,14 +228,6 @@ func LinkTo(parent manifest.Key, points []*Point, child *manifest.Object, labels
 	}
 	out.unmet(parent, points, refs, child)
 	return out
-}
-
-// Consents reports whether a route allows the parent to delegate to it. A route without parentRefs allows every
-// parent. Otherwise one of its parentRefs must name the parent (docs/design/routes.md).
-func Consents(parent manifest.Key, child *manifest.Object) bool {
-	route, _ := manifest.As[*api.HTTPRoute](child)
-	return len(route.Spec.ParentRefs) == 0 ||
-		slices.ContainsFunc(parentRoutes(child.Key, route), func(p ParentRoute) bool { return p.Key == parent })
 }
 
 // reject records in l that the rule with the given Point (a match of the rule) does not accept the candidate, and
@@ -322,6 +320,13 @@ func (l Linked) Sections(live map[string]bool) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// names reports whether a backendRef of the Point's rule names the route.
+func (p *Point) names(child manifest.Key) bool {
+	return slices.ContainsFunc(p.Selectors, func(s Selector) bool {
+		return s.Form == ByName && s.Namespace == child.Namespace && s.Value == child.Name
+	})
 }
 
 // selects returns the first of the delegating rule's Selectors that selects the child. The result ok is false if none
