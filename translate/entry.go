@@ -69,26 +69,53 @@ func (e *entry) sets(field ir.Field) bool {
 	return e.Own != nil && e.Own.Sets(field) || xds.HeldByHost(field) && policy.RouteHas(&e.Rule.Action, field)
 }
 
-// under returns a copy of the rule of e with the policy fields of the listener (host). Fields that the route
-// sets itself do not change. The parameter connected has the extensions and credentials that the listener's
-// fields refer to; the copy gets them. The parameter connected may be nil.
-func (e *entry) under(host *policy.Resolved, connected *ir.Extras) *ir.Rule {
+// lifts returns the Loosening with the policy of e, or its filter, that goes before a policy of cluster paths. found is
+// false if e has none, or one of cluster paths.
+func (e *entry) lifts(l policy.Loosening) (_ policy.Loosening, found bool) {
+	if filter := policy.FilterOf(l.Field); filter != "" && policy.RouteHas(&e.Rule.Action, l.Field) {
+		at := slices.IndexFunc(e.Rule.Action.Parts, func(p ir.Part) bool { return p.Kind == filter })
+		if at < 0 || e.Rule.Source.Key != e.Rule.Action.Parts[at].Object {
+			return l, false
+		}
+		l.Child, l.At = e.Rule.Source.Key, e.Rule.Action.Parts[at].Field
+		return l, e.Rule.Source.Outside
+	}
+	if e.Own == nil {
+		return l, false
+	}
+	return e.Own.LiftedFrom(l)
+}
+
+// under returns a copy of the rule of e with the policy fields of the listener (host): those that the route does not
+// set itself, and those that go before the route's or are combined with them (policy.Stack). The parameter connected
+// has the extensions and credentials that the listener's fields refer to; the copy gets them. The parameter connected
+// may be nil.
+func (e *entry) under(host policy.Stack, connected *ir.Extras) *ir.Rule {
 	own, rule := e.Own, *e.Rule
 	if own == nil {
 		own = &policy.Resolved{}
 	}
-	open := host.Only(func(field ir.Field) bool { return !e.sets(field) })
-	merged := own.Under(&open)
+	merged := own.Below(host.Only(func(field ir.Field) bool {
+		return !xds.HeldByHost(field) || !policy.RouteHas(&e.Rule.Action, field)
+	}))
 	rule.Action.Extras = merged.Extras()
 	connect(rule.Action.Extras, e.Rule.Action.Extras, connected)
-	parts := policyParts(open.Origins)
+	current := policyParts(merged.Origins)
 	for _, part := range extensionParts(rule.Action.Extras) {
-		if field, ok := part.PolicyField(); ok && open.Sets(field) {
+		if _, ok := part.PolicyField(); ok {
+			current = append(current, part)
+		}
+	}
+	parts := slices.DeleteFunc(slices.Clone(rule.Action.Parts), func(part ir.Part) bool {
+		_, ofPolicy := part.PolicyField()
+		return ofPolicy && !slices.Contains(current, part)
+	})
+	for _, part := range current {
+		if !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
-	parts = slices.DeleteFunc(parts, func(part ir.Part) bool { return slices.Contains(rule.Action.Parts, part) })
-	rule.Action.Parts = slices.Concat(rule.Action.Parts, parts)
+	rule.Action.Parts = parts
 	return &rule
 }
 

@@ -38,9 +38,12 @@ type hostOut struct {
 }
 
 // hostPolicy has the merged policies of a listener, of its ListenerSet and of its Gateway. It applies to every
-// route of the listener's virtual hosts, for the fields that the route does not set itself.
+// route of the listener's virtual hosts, for the fields that the route does not set itself, and for those that a Layer
+// prefers or combines with the route's.
 type hostPolicy struct {
 	policy.Resolved
+	// Layers are the policies before they are merged. They say which fields of a route go before them.
+	Layers policy.Stack
 	// Extras are the merged fields, nil if no field is set. Backends are the backends of the services that
 	// Extras names.
 	Extras   *ir.Extras
@@ -138,7 +141,7 @@ func (h *hostOut) rules() iter.Seq[*ir.Rule] {
 				continue
 			}
 			if rule == e.Rule && h.Policy != nil && h.Policy.Closed == nil && len(h.Policy.Origins) > 0 {
-				rule = e.under(&h.Policy.Resolved, h.Policy.Extras)
+				rule = e.under(h.Policy.Layers, h.Policy.Extras)
 			}
 			if !yield(rule) {
 				return

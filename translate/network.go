@@ -126,7 +126,9 @@ func (n *network) addPolicies(e *memo.Engine) {
 		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, targetRulesIn: n.aims(),
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
-	n.hostLevels = newHostLevelRules(e, hostLevelIn{policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions})
+	n.hostLevels = newHostLevelRules(e, hostLevelIn{
+		policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions, gateways: in.gateways, listenerSets: in.listenerSets,
+	})
 }
 
 // aims returns the input of newTargetRules. It is the same for all kinds of policies.
@@ -166,7 +168,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 		backend: n.references.backend, routes: in.routes,
 	})
 	n.ports = newPortRules(e, portIn{
-		gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams,
+		gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, stream: n.streams.stream,
 		ExclusivePorts: n.ExclusivePorts, TrustedHops: n.TrustedHops,
 	})
 }

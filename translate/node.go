@@ -113,18 +113,22 @@ func (out *flatOut) unresolved() manifest.Verdict[gwv1.RouteConditionReason] {
 	return manifest.Verdict[gwv1.RouteConditionReason](out.Unresolved)
 }
 
-// use records the effects of policies at one rule of the node in Uses. A policy that is already recorded with
-// another effect gets the effect Merged.
-func (out *flatOut) use(uses []policy.Use) {
+// use records the effects of policies at one rule of the node in Uses.
+func (out *flatOut) use(uses []policy.Use) { out.Uses = joinUses(out.Uses, uses) }
+
+// joinUses adds the effects of policies at one more rule to a list (the parameter all), and returns the list. A policy
+// that is already in the list with another effect gets the effect Merged.
+func joinUses(all, uses []policy.Use) []policy.Use {
 	for _, use := range uses {
-		i := slices.IndexFunc(out.Uses, func(u policy.Use) bool { return u.Policy == use.Policy })
+		i := slices.IndexFunc(all, func(u policy.Use) bool { return u.Policy == use.Policy })
 		switch {
 		case i < 0:
-			out.Uses = append(out.Uses, use)
-		case out.Uses[i].Effect != use.Effect:
-			out.Uses[i].Effect = policy.Merged
+			all = append(all, use)
+		case all[i].Effect != use.Effect:
+			all[i].Effect = policy.Merged
 		}
 	}
+	return all
 }
 
 // addBackends adds backends to Backends, each once. The Gateways of the node need clusters for them.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // placed says which rules of a node the virtual hosts contain. A node is a route in a delegation tree (see flatKey).
@@ -22,8 +23,11 @@ type placed struct {
 	// close all rules, or Envoys rejected some rules. Rejections count only in virtual hosts whose listener has
 	// policies or whose Gateway presents a client certificate.
 	Closed map[string]string
+	// Uses says, by Gateway, how much of each policy of the node is effective, where policies of a listener go before
+	// those of the node or are combined with them. At other Gateways, the node's own Uses hold.
+	Uses map[string][]policy.Use
 	// Problems has a problem for each entry that differs from the node's own entry, and that Envoys reject or are
-	// too old for.
+	// too old for, and a warning for each policy of cluster paths that the node goes before.
 	Problems []manifest.Problem
 }
 
@@ -37,7 +41,7 @@ func (p placed) in(table tableKey, own []*entry) []*entry {
 }
 
 func samePlaced(a, b placed) bool {
-	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) || !deepEqual(a.Problems, b.Problems) {
+	if len(a.Entries) != len(b.Entries) || !maps.Equal(a.Closed, b.Closed) || !maps.Equal(a.Clients, b.Clients) || !deepEqual(a.Uses, b.Uses) || !deepEqual(a.Problems, b.Problems) {
 		return false
 	}
 	for table, entries := range a.Entries {
@@ -47,6 +51,36 @@ func samePlaced(a, b placed) bool {
 		}
 	}
 	return true
+}
+
+// usesAt returns how much of the policies of a node is effective at a Gateway. The parameter own has the node's own
+// Uses. A policy without an entry there, such as that of a rule that only delegates, has the effect in own.
+func (p placed) usesAt(gateway string, own []policy.Use) []policy.Use {
+	out := p.Uses[gateway]
+	if len(out) == 0 {
+		return own
+	}
+	for _, use := range own {
+		if !slices.ContainsFunc(out, func(u policy.Use) bool { return u.Policy == use.Policy }) {
+			out = append(slices.Clip(out), use)
+		}
+	}
+	return out
+}
+
+// use records the effects of the node's policies below the policies of a listener (the parameter demand).
+func (p *placed) use(gateway string, demand *hostDemand, own []*entry) {
+	if len(demand.Taken)+len(demand.Joined) == 0 {
+		return
+	}
+	if p.Uses == nil {
+		p.Uses = map[string][]policy.Use{}
+	}
+	for _, e := range own {
+		if e.Own != nil {
+			p.Uses[gateway] = joinUses(p.Uses[gateway], e.Own.UsesBelow(demand.outcome))
+		}
+	}
 }
 
 // close sets the reason why rules answer 500 at a Gateway (see Closed).

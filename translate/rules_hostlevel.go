@@ -25,6 +25,8 @@ type hostLevelIn struct {
 	*policyRules
 	*gatewayRules
 	*extensionRules
+	gateways     *objects
+	listenerSets *objects
 }
 
 // hostLevelRules merge the TrafficPolicies of a listener, of its Gateway and of its ListenerSet.
@@ -56,18 +58,19 @@ func (r *hostLevelRules) runPoliced(c *memo.Ctx, gateway string) bool {
 	return false
 }
 
-// runLevel merges the policies of a listener. A policy of the listener wins over a policy of the whole Gateway.
-// For a listener of a ListenerSet, policies of the ListenerSet and of its listeners win over those of the
-// Gateway.
+// runLevel merges the policies of a listener, level by level (see policy.Stack). The annotation
+// api.AnnotationPolicyPriority of the Gateway says how its policies, and those of its listeners, are merged with those
+// below. That of a ListenerSet says it for the policies of the ListenerSet and of its listeners.
 func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	gathered, gateway := r.in.gathering(c), ir.GatewayKey(key.Gateway)
+	var layers policy.Stack
 	set, listener, inSet := ir.SplitListenerID(key.Listener)
 	if inSet {
-		r.gatherHost(c, gathered, hostOf{set, listener, false})
+		layers = r.gatherHost(c, gathered, set, listener)
 	}
-	r.gatherHost(c, gathered, hostOf{gateway, key.Listener, inSet})
-	resolved := resolveHost(gathered.specs)
-	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Closed: gathered.closed, StreamsClosed: gathered.streams}}
+	layers = append(layers, r.gatherHost(c, gathered, gateway, key.Listener)...)
+	resolved := layers.Merged()
+	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Layers: layers, Closed: gathered.closed, StreamsClosed: gathered.streams}}
 	if out.Closed == nil {
 		out.Extras = resolved.Extras()
 		out.Backends, _ = r.in.connect(c, out.Extras)
@@ -80,8 +83,7 @@ func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	return out
 }
 
-// resolveHost merges the policies of a listener. They are all in one Level, so the Standing of each decides which
-// policies win.
+// resolveHost merges policies as if they were of one level.
 func resolveHost(specs []*policy.Attached) policy.Resolved {
 	return policy.Resolve([]policy.Level{policy.NewLevel(specs, policy.ShallowMergePreferChild, route.CompareOrigins)})
 }
@@ -132,27 +134,37 @@ func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	return field
 }
 
-// hostOf is a listener, and an object whose policies apply to the listener: the Gateway or ListenerSet that defines
-// the listener or, for a listener of a ListenerSet, also the Gateway of that ListenerSet.
-type hostOf struct {
-	object   manifest.Key
-	listener string // the name that policies of the object use for the listener
-	above    bool   // the object is the Gateway of the ListenerSet that defines the listener
-}
-
-// gatherHost adds policies to a gathering (the parameter into): the policies that target the Gateway or ListenerSet
-// host.object as a whole, and those that target its section host.listener. If host.above is true, the listener
-// belongs to a ListenerSet, and host.object is the Gateway of this ListenerSet. The added policies then get the
-// Standing ByGateway, so that the policies of the ListenerSet, from another call of gatherHost, win over them.
-func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, host hostOf) {
-	if !r.in.aims.any(c, host.object) {
-		return
+// gatherHost returns the layers of an object that defines listeners, a Gateway or ListenerSet: that of one of its
+// listeners, and that of the object itself. For the Gateway above a ListenerSet, the parameter listener names none of
+// its listeners. gatherHost also adds the policies to a gathering (the parameter into).
+func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, object manifest.Key, listener string) policy.Stack {
+	if !r.in.aims.any(c, object) {
+		return nil
 	}
 	before := len(into.specs)
-	into.attach(r.in.aims.at.Get(c, host.object), host.listener, r.in.aims.kind)
-	if host.above {
-		for _, attached := range into.specs[before:] {
-			attached.Standing = policy.ByGateway
+	into.attach(r.in.aims.at.Get(c, object), listener, r.in.aims.kind)
+	var at, whole []*policy.Attached
+	for _, attached := range into.specs[before:] {
+		if attached.Standing == policy.BySection {
+			at = append(at, attached)
+		} else {
+			whole = append(whole, attached)
 		}
 	}
+	priority := r.priorityOf(c, object)
+	return policy.NewStack(object, policy.NewLevel(at, priority, route.CompareOrigins), policy.NewLevel(whole, priority, route.CompareOrigins))
+}
+
+// priorityOf returns the priority in the annotation of a Gateway or ListenerSet.
+func (r *hostLevelRules) priorityOf(c *memo.Ctx, key manifest.Key) policy.Strategy {
+	of := r.in.gateways
+	if key.Kind == kindListenerSet {
+		of = r.in.listenerSets
+	}
+	object, ok := of.Get(c, key)
+	if !ok {
+		return policy.ShallowMergePreferChild
+	}
+	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
+	return priority
 }

@@ -20,10 +20,18 @@ import (
 // leaves out the values of fields that Envoy accepts on a virtual host, so that a new value of such a field
 // does not change the routes.
 type hostDemand struct {
-	// Own are the policy fields that a virtual host cannot set. Each route must contain them.
-	Own policy.Resolved
+	// Own are the policy fields that a virtual host cannot set, or that are combined with those of a route. Each route
+	// must contain them: of a combined field, each route that sets it.
+	Own policy.Stack
 	// Held are the names of the policy fields that the virtual host sets.
-	Held   []ir.Field
+	Held []ir.Field
+	// Taken and Joined are the names of the policy fields that go before those of a route, and of those that are
+	// combined with it (policy.Outcome).
+	Taken, Joined []ir.Field
+	// Off are the names of those fields in Taken that are only turned off.
+	Off []ir.Field
+	// Lifted are policies of cluster paths that a team's policy or filter goes before. Child is empty.
+	Lifted []policy.Loosening
 	Closed *closing
 }
 
@@ -101,7 +109,7 @@ func (r *hostPolicyRules) runHostPolicy(c *memo.Ctx, key listenerKey) *hostPolic
 		Why: fmt.Sprintf("TooManyCopies: %s %s is on too many hosts", level.Heaviest, over.Field),
 		At:  ir.Part{Kind: ir.PartClosed, Object: level.Heaviest, Field: over.Field},
 	}
-	return &hostPolicy{Resolved: level.Resolved, Closed: closed, StreamsClosed: closed}
+	return &hostPolicy{Resolved: level.Resolved, Layers: level.Layers, Closed: closed, StreamsClosed: closed}
 }
 
 // runHostDemand returns what the policies of a listener require of the routes of the listener (see hostDemand). If
@@ -111,12 +119,23 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	if all.Closed != nil {
 		return &hostDemand{Closed: all.Closed}
 	}
-	out := &hostDemand{Own: all.Only(func(field ir.Field) bool { return !xds.HeldByHost(field) })}
+	out := &hostDemand{Lifted: all.Layers.Lifted(-1)}
 	for _, origin := range all.Origins {
-		if xds.HeldByHost(origin.Field) {
-			out.Held = append(out.Held, origin.Field)
+		field := origin.Field
+		if xds.HeldByHost(field) {
+			out.Held = append(out.Held, field)
+		}
+		switch all.Layers.Outcome(field) {
+		case policy.Taken:
+			out.Taken = append(out.Taken, field)
+			if !policy.Sets(&all.Spec, field) {
+				out.Off = append(out.Off, field)
+			}
+		case policy.Joined:
+			out.Joined = append(out.Joined, field)
 		}
 	}
+	out.Own = all.Layers.Only(func(field ir.Field) bool { return !xds.HeldByHost(field) || slices.Contains(out.Joined, field) })
 	return out
 }
 
@@ -152,6 +171,8 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 		if !known {
 			var words string
 			var problems []manifest.Problem
+			out.complain(demand.lifts(own))
+			out.use(table.Gateway, demand, own)
 			refused, _ := r.in.quarantine.routes.Get(c, route)
 			if entries, problems, words = refused.markAll(demand.place(shownBy(client, own)), own); words != "" {
 				out.close(table.Gateway, words)
@@ -181,31 +202,84 @@ func (d *hostDemand) place(own []*entry) []*entry {
 }
 
 // placeOne returns an entry (e) with the policies of its listener. If d.Closed is set, the result answers 500
-// (UNAVAILABLE for a GRPCRoute). If the entry forwards to backends, the result has the fields of d.Own that the
-// entry does not set itself. If the entry sets fields that the virtual host sets too (d.Held), the result lists
-// them in Extras.Replaced. If nothing changes, the result is e itself.
+// (UNAVAILABLE for a GRPCRoute). If the entry forwards to backends, the result has the fields of d.Own that virtual
+// hosts cannot set. If the entry sets fields that the virtual host sets too (d.Held), the result lacks those of d.Taken,
+// and lists the others in Extras.Replaced, combined with the listener's if they are in d.Joined. If nothing changes,
+// the result is e itself.
 func (d *hostDemand) placeOne(e *entry) *entry {
 	if d.Closed != nil {
 		return e.closed(d.Closed)
 	}
+	lost := map[ir.Field]bool{}
 	var replaced []ir.Field
 	for _, field := range d.Held {
-		if e.sets(field) {
+		switch {
+		case !e.sets(field):
+		case slices.Contains(d.Taken, field) && !(slices.Contains(d.Off, field) && policy.RouteHas(&e.Rule.Action, field)):
+			lost[field] = true
+		default:
 			replaced = append(replaced, field)
 		}
 	}
-	adds := e.Rule.Action.Forward != nil && slices.ContainsFunc(d.Own.Origins, func(o policy.FieldOrigin) bool { return !e.sets(o.Field) })
-	if len(replaced) == 0 && !adds {
+	own := d.Own.Only(func(field ir.Field) bool {
+		if slices.Contains(d.Joined, field) && xds.HeldByHost(field) {
+			return e.sets(field)
+		}
+		return e.Rule.Action.Forward != nil && (!e.sets(field) || d.outcome(field) != policy.Kept)
+	})
+	if len(replaced) == 0 && len(lost) == 0 && len(own) == 0 {
 		return e
 	}
-	rule := e.under(&d.Own, nil)
-	if rule.Action.Extras == nil {
-		rule.Action.Extras = &ir.Extras{}
+	below := *e
+	if e.Own != nil && len(lost) > 0 {
+		kept := e.Own.Only(func(field ir.Field) bool { return !lost[field] })
+		below.Own = &kept
 	}
-	rule.Action.Extras.Replaced = replaced
+	below.Rule = withoutFilters(e.Rule, lost)
+	rule := below.under(own, nil)
+	if len(replaced) > 0 {
+		if rule.Action.Extras == nil {
+			rule.Action.Extras = &ir.Extras{}
+		}
+		rule.Action.Extras.Replaced = replaced
+	}
 	encoded, problems := xds.Route(rule)
 	if len(problems) > 0 { // fields that are valid in each policy are also valid together
 		panic(fmt.Sprintf("translate: %s is refused below its host: %+v", rule.Name, problems))
 	}
 	return &entry{Rule: rule, Encoded: encoded, Own: e.Own}
+}
+
+// outcome returns what becomes of the value that a route sets for a field.
+func (d *hostDemand) outcome(field ir.Field) policy.Outcome {
+	switch {
+	case slices.Contains(d.Taken, field):
+		return policy.Taken
+	case slices.Contains(d.Joined, field):
+		return policy.Joined
+	}
+	return policy.Kept
+}
+
+// lifts returns the warnings that entries of teams go before policies of cluster paths (d.Lifted).
+func (d *hostDemand) lifts(entries []*entry) (problems []manifest.Problem) {
+	for _, lifted := range d.Lifted {
+		for _, e := range entries {
+			if one, found := e.lifts(lifted); found && !slices.Contains(problems, one.Problem()) {
+				problems = append(problems, one.Problem())
+			}
+		}
+	}
+	return problems
+}
+
+// withoutFilters returns a copy of a rule without the filters that set the given fields.
+func withoutFilters(from *ir.Rule, fields map[ir.Field]bool) *ir.Rule {
+	rule := *from
+	for field := range fields {
+		if policy.FilterOf(field) != "" && policy.RouteHas(&rule.Action, field) {
+			policy.DropFilter(&rule.Action, field)
+		}
+	}
+	return &rule
 }

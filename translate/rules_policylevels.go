@@ -62,12 +62,7 @@ func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 // Point.Rest of each delegating match, which answers the requests that no child matches. A rule answers 500 if one of
 // its policies is missing or cannot be used, or if too many policies apply.
 func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *flatOut) {
-	annotations := object.Value.GetAnnotations()
-	if _, known := policy.StrategyOf(annotations); !known {
-		out.Problems = append(out.Problems, annotationProblem(object.Key, api.AnnotationPolicyPriority,
-			fmt.Sprintf("there is no priority %q; %s is used", annotations[api.AnnotationPolicyPriority], policy.ShallowMergePreferChild),
-			fmt.Sprintf("write one of %v", policy.Strategies())))
-	}
+	out.Problems = append(out.Problems, policy.CheckStrategy(object.Key, object.Value.GetAnnotations())...)
 	rules := slices.Clone(out.Rules)
 	for _, point := range out.Points {
 		rules = append(rules, point.Rest)
@@ -105,13 +100,14 @@ type joinedLevels struct {
 	backends []*backend.Key
 	// loosened are the protecting fields that a policy of a higher level sets and a lower level overrides.
 	loosened []policy.Loosening
-	// auth are the policies with extAuth that the filter ExternalAuth of a route may replace.
-	auth []authLevel
+	// auth are the policies with extAuth that the filter ExternalAuth of a route may replace, and cors those with cors
+	// for the filter CORS.
+	auth, cors []fieldLevel
 }
 
-// authLevel is a policy with extAuth, and the index of the policy.Level with that policy. If prefers is true,
+// fieldLevel is a policy that sets a field, and the index of the policy.Level with that policy. If prefers is true,
 // policies of that level win over policies of the levels below.
-type authLevel struct {
+type fieldLevel struct {
 	level   int
 	policy  manifest.Key
 	prefers bool
@@ -137,7 +133,12 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 		out.extras = out.Resolved.Extras()
 		out.backends, _ = r.in.connect(c, out.extras)
 		out.parts = append(policyParts(out.Origins), extensionParts(out.extras)...)
-		out.auth = authLevels(list, out.extras)
+		if out.extras.OrNone().ExtAuth != nil {
+			out.auth = fieldLevels(list, ir.FieldExtAuth)
+		}
+		if out.Sets(ir.FieldCORS) {
+			out.cors = fieldLevels(list, ir.FieldCORS)
+		}
 	}
 	return out
 }
@@ -153,47 +154,51 @@ func (out *flatOut) loosens(joined joinedLevels) {
 	}
 }
 
-// authLevels returns the policies in levels that set extAuth, with the index of their level. It leaves out
-// policies that only disable extAuth. The levels are sorted from the root down. If the merged fields (extras)
-// have no extAuth, the result is nil.
-func authLevels(levels []policy.Level, extras *ir.Extras) (out []authLevel) {
-	if extras == nil || extras.ExtAuth == nil {
-		return nil
-	}
+// fieldLevels returns the policies in levels that set a field, with the index of their level. It leaves out
+// policies that only disable the field. The levels are sorted from the root down.
+func fieldLevels(levels []policy.Level, field ir.Field) (out []fieldLevel) {
 	for i, level := range levels {
 		for _, a := range level.Specs {
-			if auth := a.Spec.ExtAuth; auth != nil && auth.Disable == nil {
-				out = append(out, authLevel{i, a.Origin.Key, level.Priority.PrefersParent()})
+			if policy.Sets(a.Spec, field) {
+				out = append(out, fieldLevel{i, a.Origin.Key, level.Priority.Prefers(field)})
 			}
 		}
 	}
 	return out
 }
 
-// external decides between two ways of authorization for a rule: the filter ExternalAuth of a route, and the field
-// extAuth of policies at a level above this route.
-//   - If the rule has no such filter, or if there is no such policy, external changes nothing.
-//   - If one of these policies wins over the levels below it (authLevel.prefers), external removes the filter.
-//   - Otherwise the filter stays, and replaces extAuth of the policies. If the filter is in the rule's own route,
-//     external adds a warning to out.
-func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
-	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
-	if rule.Action.ExternalAuth == nil || at < 0 {
-		return
+// filters decides between two settings for a rule: a filter of a route, and the field of policies at a level above
+// this route that sets the same (ExternalAuth and extAuth, CORS and cors).
+//   - If the rule has no such filter, or if there is no such policy, filters changes nothing.
+//   - If one of these policies wins over the levels below it (fieldLevel.prefers), filters removes the filter.
+//   - Otherwise the filter stays, and replaces the field of the policies. If it is ExternalAuth of the rule's own
+//     route, filters adds a warning to out.
+func (j joinedLevels) filters(rule *ir.Rule, out *flatOut) {
+	j.filter(rule, ir.FieldCORS, j.cors)
+	at, above, level := j.filter(rule, ir.FieldExtAuth, j.auth)
+	if len(above) > 0 && level == len(rule.Chain) {
+		out.loosens(joinedLevels{loosened: []policy.Loosening{{Field: ir.FieldExtAuth, Parent: above[0].policy, Child: at.Object, At: at.Field}}})
 	}
-	filter := rule.Action.Parts[at]
-	level := slices.IndexFunc(rule.Chain, func(hop ir.Hop) bool { return hop.Route == filter.Object })
+}
+
+// filter removes the filter of a rule that sets the same as a field, if one of the policies above wins. Otherwise it
+// returns the filter, the policies above that the filter replaces, and the index of the filter's level.
+func (j joinedLevels) filter(rule *ir.Rule, field ir.Field, policies []fieldLevel) (filter ir.Part, above []fieldLevel, level int) {
+	at := slices.IndexFunc(rule.Action.Parts, func(p ir.Part) bool { return p.Kind == policy.FilterOf(field) })
+	if !policy.RouteHas(&rule.Action, field) || at < 0 {
+		return ir.Part{}, nil, 0
+	}
+	filter = rule.Action.Parts[at]
+	level = slices.IndexFunc(rule.Chain, func(hop ir.Hop) bool { return hop.Route == filter.Object })
 	if level < 0 {
 		level = len(rule.Chain)
 	}
-	above := slices.DeleteFunc(slices.Clone(j.auth), func(a authLevel) bool { return a.level >= level })
-	switch {
-	case len(above) == 0:
-	case slices.ContainsFunc(above, func(a authLevel) bool { return a.prefers }):
-		rule.Action.ExternalAuth, rule.Action.Parts = nil, slices.Delete(slices.Clone(rule.Action.Parts), at, at+1)
-	case level == len(rule.Chain):
-		out.loosens(joinedLevels{loosened: []policy.Loosening{{Field: ir.FieldExtAuth, Parent: above[0].policy, Child: filter.Object, At: filter.Field}}})
+	above = slices.DeleteFunc(slices.Clone(policies), func(a fieldLevel) bool { return a.level >= level })
+	if slices.ContainsFunc(above, func(a fieldLevel) bool { return a.prefers }) {
+		policy.DropFilter(&rule.Action, field)
+		return ir.Part{}, nil, 0
 	}
+	return filter, above, level
 }
 
 // apply sets the merged policies in the action of a rule. If j.closed is set, the rule answers 500 instead
@@ -201,7 +206,7 @@ func (j joinedLevels) external(rule *ir.Rule, out *flatOut) {
 // reason to out.Unsupported.
 func (j joinedLevels) apply(rule *ir.Rule, out *flatOut) {
 	if j.closed == nil {
-		j.external(rule, out)
+		j.filters(rule, out)
 		rule.Action.Extras, rule.Action.Parts = j.extras, slices.Concat(rule.Action.Parts, j.parts)
 		if out.Policies == nil {
 			out.Policies = map[string]*policy.Resolved{}

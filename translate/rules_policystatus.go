@@ -92,12 +92,14 @@ func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules 
 	uses := memo.NewFold[policyUseKey, flatKey](e, "policyuses", countEffects, identical[effectCounts])
 	memo.From(uses, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[policyUseKey, flatKey], policy.Effect)) {
 		seen := map[policyUseKey]bool{}
-		m.tables(func(table tableKey, flat *flatOut) { yieldUses(flatKey{Route: key}, table, flat.Uses, seen, yield) })
+		m.tables(func(table tableKey, flat *flatOut) {
+			yieldUses(flatKey{Route: key}, table, m.placed.usesAt(table.Gateway, flat.Uses), seen, yield)
+		})
 	}, identical)
 	memo.From(uses, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[policyUseKey, flatKey], policy.Effect)) {
 		seen := map[policyUseKey]bool{}
 		for _, table := range g.Tables {
-			yieldUses(key, table, g.Uses, seen, yield)
+			yieldUses(key, table, g.placed.usesAt(table.Gateway, g.Uses), seen, yield)
 		}
 	}, identical)
 	memo.From(uses, in.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[policyUseKey, flatKey], policy.Effect)) {

@@ -32,6 +32,7 @@ type portIn struct {
 	hostPolicy     *memo.Rule[listenerKey, *hostPolicy]
 	policed        *memo.Rule[string, bool]
 	streams        *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	stream         *memo.Rule[manifest.Key, *streamOut]
 	ExclusivePorts bool
 	TrustedHops    uint32
 }
@@ -84,9 +85,9 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 	panic(fmt.Sprintf("translate: no port %v", key))
 }
 
-// admit sets which clients may connect to each TCP, TLS or UDP route of a port (Access of each ir.Stream). If
-// the policies of the route limit the clients, they win over the policies of the listener. But if the policies
-// of the listener refuse all connections, no client may connect.
+// admit sets which clients may connect to each TCP, TLS or UDP route of a port (Access of each ir.Stream). The policies
+// of the route and those of the listener are merged as for requests (policy.Stack). But if the policies of either
+// refuse all connections, no client may connect.
 func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 	policed := r.in.policed.Get(c, port.Gateway)
 	for i := range port.Streams {
@@ -99,8 +100,14 @@ func (r *portRules) admit(c *memo.Ctx, port *ir.Port) {
 			continue
 		}
 		host := r.in.hostPolicy.Get(c, listenerKey{port.Gateway, s.Listener})
-		if s.Access == nil || host.StreamsClosed != nil {
+		switch own := r.in.stream.Get(c, s.Route.Origin.Key).Policies; {
+		case host.StreamsClosed != nil:
 			s.Access = accessOf(&host.Resolved, host.StreamsClosed)
+		case own == nil && s.Access == nil:
+			s.Access = accessOf(&host.Resolved, nil)
+		case own != nil:
+			merged := own.Below(host.Layers)
+			s.Access = accessOf(&merged, nil)
 		}
 	}
 }

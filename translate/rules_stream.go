@@ -25,6 +25,8 @@ type streamOut struct {
 	Clients map[string]string
 	// Uses says how much of each policy is effective.
 	Uses []policy.Use
+	// Policies are the merged policies of the route, nil if it has none, or if they refuse all connections.
+	Policies *policy.Resolved
 }
 
 type streamIn struct {
@@ -98,7 +100,7 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	out := &streamOut{Attach: attach, StreamFlat: route.Stream(object, func(ref gwv1.BackendObjectReference, _ bool) backend.Resolution {
 		return r.in.backend.Get(c, streamRefer(key, ref))
 	}), Clients: map[string]string{}}
-	out.Route.Access, out.Uses = r.access(c, key)
+	r.admit(c, key, out)
 	for _, parent := range out.Attach.Parents {
 		if client := r.in.clientOf(c, parent.Gateway); client != "" {
 			out.Clients[parent.Gateway] = client
@@ -107,15 +109,17 @@ func (r *streamRules) runStream(c *memo.Ctx, key manifest.Key) *streamOut {
 	return out
 }
 
-// access returns which clients the policies of a TCP, TLS or UDP route allow, and how much of each policy is
-// effective. If no policy limits the clients, the first result is nil.
-func (r *streamRules) access(c *memo.Ctx, key manifest.Key) (*ir.Access, []policy.Use) {
+// admit sets which clients the policies of a TCP, TLS or UDP route allow, and how much of each policy is effective.
+func (r *streamRules) admit(c *memo.Ctx, key manifest.Key, out *streamOut) {
 	if !r.in.aims.any(c, key) {
-		return nil, nil
+		return
 	}
 	level := r.in.policies.Get(c, ruleKey{Route: key})
 	resolved := policy.Resolve([]policy.Level{level.Level})
-	return accessOf(&resolved, level.Closed), resolved.Uses
+	out.Route.Access, out.Uses = accessOf(&resolved, level.Closed), resolved.Uses
+	if level.Closed == nil {
+		out.Policies = &resolved
+	}
 }
 
 // accessOf returns which clients may connect by the merged policies (resolved). If closed is set, no client may

@@ -45,6 +45,9 @@ type ACLRule struct {
 	CIDRs []CIDR `json:"cidrs"`
 	// Action is what is done with requests from these addresses.
 	Action ACLAction `json:"action"`
+	// Response replaces DenyResponse for this rule. No manifest has it: translate/policy sets it in a rule of a merged
+	// ACL. An empty one is Envoy's own answer.
+	Response *ACLDenyResponse `json:"-"`
 }
 
 // ACLDenyResponse is the answer to requests that are denied.

@@ -53,8 +53,8 @@ func TestJSONSchemaTakesWhatIsValid(t *testing.T) {
 			if schema == nil || hasError(set.Check(gvkOf(object), object)) {
 				continue
 			}
-			if strings.HasSuffix(at, "listener-defaults.txtar edit 1/in/gateway.yaml") {
-				continue // values of annotations that translate rejects
+			if strings.HasSuffix(at, "listener-defaults.txtar edit 1/in/gateway.yaml") || strings.Contains(at, "priority-unknown.txtar") {
+				continue // values of annotations that translate rejects, or warns of
 			}
 			if result := schema.Validate(written); !result.IsValid() {
 				t.Errorf("%s: %v: %v", at, written["metadata"], result.Errors)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -20,7 +21,7 @@ func aclWords(extras *ir.Extras) string {
 	if but != "" {
 		but = ", but for " + but
 	}
-	status := fmt.Sprintf("answered with %d", aclStatus(acl))
+	status := "answered with " + aclStatuses(acl)
 	switch {
 	case words == "":
 		return "every request is " + status
@@ -61,12 +62,28 @@ func aclRuleWords(rule *ir.ACLRule) string {
 	return words
 }
 
-// aclStatus returns the HTTP status for denied requests: that of the acl's Response, 403 without a Response.
-func aclStatus(acl *ir.ACL) uint32 {
-	if acl.Response == nil {
-		return http.StatusForbidden
+// aclStatus returns the HTTP status for requests that the rule with an index denies, -1 for addresses that no rule
+// contains.
+func aclStatus(acl *ir.ACL, rule int) uint32 {
+	if response := acl.ResponseOf(rule); response != nil {
+		return response.Status
 	}
-	return acl.Response.Status
+	return http.StatusForbidden
+}
+
+// aclStatuses returns the HTTP statuses for denied requests, as text.
+func aclStatuses(acl *ir.ACL) string {
+	var words []string
+	for i := len(acl.Rules) - 1; i >= -1; i-- {
+		if i >= 0 && (acl.Rules[i].Allow || len(acl.Rules[i].Ranges) == 0) || i < 0 && acl.Allow {
+			continue
+		}
+		if text := fmt.Sprint(aclStatus(acl, i)); !slices.Contains(words, text) {
+			words = append(words, text)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, " or ")
 }
 
 // aclGate returns what the filter acl does with a request. The gate is empty if the rule has no acl, or if the
@@ -76,7 +93,7 @@ func aclGate(rule *ir.Rule, r *request) gate {
 	if acl == nil || !denies(acl) {
 		return gate{}
 	}
-	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%d)", aclStatus(acl)))
+	return aclDecision(acl, &rule.Action, r.client, fmt.Sprintf(" (%s)", aclStatuses(acl)))
 }
 
 // addressUnknown is the end of a caveat that exists only because the client's address is not known. WithAddressHint
@@ -109,7 +126,7 @@ func aclDecision(acl *ir.ACL, action *ir.Action, client netip.Addr, answer strin
 	if allow {
 		return gate{}
 	}
-	denied := gate{status: aclStatus(acl), reply: true, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
+	denied := gate{status: aclStatus(acl, i), reply: true, why: fmt.Sprintf("%s denies every address that no rule contains", by)}
 	field := "defaultAction"
 	if i >= 0 {
 		name := "a rule without a name"

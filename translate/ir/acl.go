@@ -12,6 +12,28 @@ type ACL struct {
 	Response *ACLResponse
 }
 
+// ResponseOf returns the answer to a request that the rule with an index rejects, -1 for addresses that no rule
+// contains. nil means Envoy's own answer 403.
+func (a *ACL) ResponseOf(rule int) *ACLResponse {
+	switch {
+	case rule < 0 || a.Rules[rule].Response == nil:
+		return a.Response
+	case a.Rules[rule].Response.Status == 0:
+		return nil
+	}
+	return a.Rules[rule].Response
+}
+
+// Responds reports whether a rejected request may get an answer that is not Envoy's own.
+func (a *ACL) Responds() bool {
+	for i := -1; i < len(a.Rules); i++ {
+		if a.ResponseOf(i) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // ACLRule is a decision for the addresses in some ranges.
 type ACLRule struct {
 	// Name is the name of the rule. It is "" if the rule has no name.
@@ -20,6 +42,9 @@ type ACLRule struct {
 	// Ranges are in the form of netip.Prefix.String, without host bits, and not IPv4-mapped. A range that
 	// several rules list belongs to the first of these rules alone. So a rule may have no ranges.
 	Ranges []string
+	// Response is the answer in the place of ACL.Response, for a rule of one of several policies that all must let a
+	// request pass. nil means ACL.Response. If Status is 0, the answer is Envoy's own.
+	Response *ACLResponse `json:",omitempty"`
 }
 
 // ACLResponse is the answer to a rejected request.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -106,6 +107,7 @@ func Read(object *manifest.Object, defaults []string, follow References) *Gatewa
 	r.addresses(gateway.Spec.Addresses, defaults)
 	r.readParameters(gateway.Spec.Infrastructure)
 	r.readSettings(gateway.Annotations)
+	r.Problems = append(r.Problems, policy.CheckStrategy(object.Key, gateway.Annotations)...)
 	for i := range gateway.Spec.Listeners {
 		r.Listeners = append(r.Listeners, r.listener(i, &gateway.Spec.Listeners[i], follow.Certificate))
 	}

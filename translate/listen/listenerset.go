@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -64,6 +65,7 @@ func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	from, _ := manifest.As[*gwv1.ListenerSet](object)
 	parent := ParentOf(object)
 	reader := &specReader{Gateway: &Gateway{Origin: route.OriginOf(object)}, bound: refs.Bound}
+	reader.Problems = policy.CheckStrategy(object.Key, from.Annotations)
 	for i, entry := range from.Spec.Listeners {
 		reader.Listeners = append(reader.Listeners, reader.listener(i, &gwv1.Listener{
 			Name: entry.Name, Hostname: entry.Hostname, Port: entry.Port, Protocol: entry.Protocol, TLS: entry.TLS, AllowedRoutes: entry.AllowedRoutes,

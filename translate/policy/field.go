@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
@@ -26,6 +28,10 @@ type Field struct {
 	// third spec, the parameter into. If the values contradict each other, the value in last wins. join is called for
 	// deep strategies (see Strategy). It is nil if the values cannot be combined.
 	join func(into, first, last *api.TrafficPolicySpec)
+	// confine replaces join where the parent's values are preferred (DeepMergePreferParent). It combines the values of
+	// the parent and the child so that only requests pass that both let pass. It stores the result in into. It is nil
+	// if join cannot weaken what the parent demands.
+	confine func(into, parent, child *api.TrafficPolicySpec)
 	// protects is set if the field can keep requests away from backends, as authorization does. Loosened reports
 	// policies of child routes that weaken such a field.
 	protects protection
@@ -35,6 +41,10 @@ type Field struct {
 	// routeHas reports whether a route itself sets what the field sets, by a filter or by a field of its rule. The
 	// route then takes precedence over policies. It is nil if a route cannot do that.
 	routeHas func(*ir.Action) bool
+	// filter is the type of the filter that sets it, and drop removes that filter from an action, because policies of a
+	// parent win. They are unset for what only other fields of a rule set.
+	filter string
+	drop   func(*ir.Action)
 	// streams is true if the field also applies to connections and datagrams.
 	streams bool
 }
@@ -51,7 +61,7 @@ var fields = sync.OnceValue(func() []Field {
 			take: func(into, from *api.TrafficPolicySpec) { into.Transformation = from.Transformation },
 		},
 		{
-			Name: ir.FieldACL, lower: lowerACL, join: joinACLs,
+			Name: ir.FieldACL, lower: lowerACL, join: joinACLs, confine: confineACL,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.ACL != nil },
 			take:     func(into, from *api.TrafficPolicySpec) { into.ACL = from.ACL },
 			protects: protection{off: aclOff, replaced: true},
@@ -69,11 +79,14 @@ var fields = sync.OnceValue(func() []Field {
 			take:     func(into, from *api.TrafficPolicySpec) { into.ExtAuth = from.ExtAuth },
 			protects: protection{off: extAuthOff, replaced: true},
 			routeHas: func(a *ir.Action) bool { return a.ExternalAuth != nil },
+			filter:   ir.PartExternalAuth,
+			drop:     func(a *ir.Action) { a.ExternalAuth = nil },
 		},
 		{
 			Name: ir.FieldExtProc, lower: lowerExtProc, inNamespace: extProcIn,
-			has:  func(s *api.TrafficPolicySpec) bool { return s.ExtProc != nil },
-			take: func(into, from *api.TrafficPolicySpec) { into.ExtProc = from.ExtProc },
+			has:      func(s *api.TrafficPolicySpec) bool { return s.ExtProc != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.ExtProc = from.ExtProc },
+			protects: protection{off: extProcOff},
 		},
 		{
 			Name: ir.FieldBasicAuth, lower: lowerBasicAuth, inNamespace: basicAuthIn,
@@ -107,14 +120,18 @@ var fields = sync.OnceValue(func() []Field {
 		},
 		{
 			Name: ir.FieldGlobalRateLimit, lower: lowerGlobalRateLimit, inNamespace: globalRateLimitIn,
-			has:  func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Global != nil },
-			take: takeGlobalRateLimit,
+			has:      func(s *api.TrafficPolicySpec) bool { return s.RateLimit != nil && s.RateLimit.Global != nil },
+			take:     takeGlobalRateLimit,
+			protects: protection{off: never},
 		},
 		{
 			Name: ir.FieldCORS, lower: lowerCORS,
 			has:      func(s *api.TrafficPolicySpec) bool { return s.CORS != nil },
 			take:     func(into, from *api.TrafficPolicySpec) { into.CORS = from.CORS },
+			protects: protection{off: never, silent: true},
 			routeHas: func(a *ir.Action) bool { return a.CORS != nil },
+			filter:   string(gwv1.HTTPRouteFilterCORS),
+			drop:     func(a *ir.Action) { a.CORS = nil },
 		},
 		{
 			Name: ir.FieldCSRF, lower: lowerCSRF,
@@ -124,8 +141,9 @@ var fields = sync.OnceValue(func() []Field {
 		},
 		{
 			Name: ir.FieldBuffer, lower: lowerBuffer,
-			has:  func(s *api.TrafficPolicySpec) bool { return s.Buffer != nil },
-			take: func(into, from *api.TrafficPolicySpec) { into.Buffer = from.Buffer },
+			has:      func(s *api.TrafficPolicySpec) bool { return s.Buffer != nil },
+			take:     func(into, from *api.TrafficPolicySpec) { into.Buffer = from.Buffer },
+			protects: protection{off: bufferOff},
 		},
 		{
 			Name: ir.FieldHeaderModifiers, lower: lowerHeaderModifiers,
@@ -167,6 +185,23 @@ func RouteHas(action *ir.Action, name ir.Field) bool {
 	})
 }
 
+// FilterOf returns the type of the filter of routes that makes the same setting as a field of policies, "" if there
+// is none.
+func FilterOf(name ir.Field) string { return fieldNamed(name).filter }
+
+// DropFilter removes the filter FilterOf from an action, because policies of a parent win over it.
+func DropFilter(action *ir.Action, name ir.Field) {
+	field := fieldNamed(name)
+	field.drop(action)
+	action.Parts = slices.DeleteFunc(slices.Clone(action.Parts), func(p ir.Part) bool { return p.Kind == field.filter })
+}
+
+// Sets reports whether a spec sets a field, and not only turns it off.
+func Sets(spec *api.TrafficPolicySpec, name ir.Field) bool {
+	field := fieldNamed(name)
+	return field.has(spec) && (field.protects.off == nil || !field.protects.off(spec))
+}
+
 // Outcome is the result of merging one field of two specs (parent and child): it says which spec the merged value
 // comes from.
 type Outcome uint8
@@ -182,19 +217,39 @@ const (
 // and the parameter into is the spec of the child's level. merge stores the merged value in the child's spec. The
 // Outcome says which of the two specs the value comes from.
 func (f *Field) merge(into, from *api.TrafficPolicySpec, s Strategy) Outcome {
-	switch {
-	case !f.has(from), f.has(into) && !s.PrefersParent() && (f.join == nil || !s.deep()):
+	if !f.has(from) {
 		return Kept
-	case !f.has(into), f.join == nil, !s.deep():
-		f.take(into, from)
-		return Taken
-	case s.PrefersParent():
-		f.join(into, into, from)
-	default:
-		f.join(into, from, into)
 	}
-	return Joined
+	outcome := Taken
+	if f.has(into) {
+		outcome = f.outcome(s)
+	}
+	switch {
+	case outcome == Taken:
+		f.take(into, from)
+	case outcome == Joined && !s.Prefers(f.Name):
+		f.join(into, from, into)
+	case outcome == Joined && f.confine != nil:
+		f.confine(into, from, into)
+	case outcome == Joined:
+		f.join(into, into, from)
+	}
+	return outcome
 }
+
+// outcome returns the Outcome of a merge by the strategy s, if both the parent and the child set the field.
+func (f *Field) outcome(s Strategy) Outcome {
+	switch {
+	case s.deep() && f.join != nil:
+		return Joined
+	case s.Prefers(f.Name):
+		return Taken
+	}
+	return Kept
+}
+
+// bufferOff reports whether the field buffer only turns the buffer off.
+func bufferOff(s *api.TrafficPolicySpec) bool { return s.Buffer.MaxRequestSize == nil }
 
 // lowerBuffer converts the policy field buffer (see Field.lower).
 func lowerBuffer(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Problem {

@@ -19,7 +19,8 @@ func aclOff(s *api.TrafficPolicySpec) bool {
 		!slices.ContainsFunc(s.ACL.Rules, func(r api.ACLRule) bool { return r.Action == api.ACLDeny })
 }
 
-// joinACLs combines the policy field acl of two specs, and sets the result in the parameter into (see Field.join).
+// joinACLs combines the policy field acl of two specs, and sets the result in the parameter into (see Field.join). It
+// is used where the child is preferred; confineACL is for a parent that is.
 // The spec last has precedence over the spec first. The result has the rules of both specs. If both have a rule
 // for the same range, only the rule from last remains. The defaultAction comes from last. The denyResponse also
 // comes from last, or from first if last has none.
@@ -78,6 +79,12 @@ func lowerACL(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manife
 				})
 			default:
 				problems = append(problems, warning(field, fmt.Sprintf("%s is in rules[%d] already, which decides", r, before), "remove it from one of the rules"))
+			}
+		}
+		if rule.Response != nil {
+			lowered.Response = &ir.ACLResponse{} // Envoy's own
+			if own := rule.Response; own.StatusCode != nil || len(own.Headers) > 0 || own.AddBlockedByHeader != nil {
+				lowered.Response, _ = lowerACLResponse(own, nil)
 			}
 		}
 		to.Rules = append(to.Rules, lowered)

@@ -29,6 +29,9 @@ func lowerExtAuth(from *api.TrafficPolicySpec, extras *ir.Extras) []manifest.Pro
 	return nil
 }
 
+// extProcOff reports whether the field turns the processing off.
+func extProcOff(s *api.TrafficPolicySpec) bool { return s.ExtProc.Disable != nil }
+
 // extProcIn sets the namespace of references in the policy field extProc (see Field.inNamespace).
 func extProcIn(spec *api.TrafficPolicySpec, namespace string) {
 	proc := *spec.ExtProc

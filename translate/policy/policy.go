@@ -16,46 +16,6 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// Strategy is how the policies of a parent route are merged with those of its child routes. A shallow merge
-// takes each field as a whole, from the parent or from the child. A deep merge combines the values of both, and
-// prefers one of them where they contradict each other.
-type Strategy uint8
-
-// The strategies of EP-10943. If the values of a field cannot be combined (Field.join is nil), a deep strategy
-// merges the field like the shallow strategy with the same preference.
-const (
-	ShallowMergePreferChild Strategy = iota
-	ShallowMergePreferParent
-	DeepMergePreferChild
-	DeepMergePreferParent
-)
-
-// Strategies returns the allowed values of the annotation api.AnnotationPolicyPriority, indexed by Strategy.
-func Strategies() []string {
-	return []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"}
-}
-
-func (s Strategy) String() string { return Strategies()[s] }
-
-// StrategyOf returns the Strategy in the annotations of a route. Without the annotation, it returns the default
-// ShallowMergePreferChild and true. If the value of the annotation is unknown, it returns the default and false.
-func StrategyOf(annotations map[string]string) (s Strategy, ok bool) {
-	text, written := annotations[api.AnnotationPolicyPriority]
-	if i := slices.Index(Strategies(), text); i >= 0 {
-		return Strategy(i), true
-	}
-	return ShallowMergePreferChild, !written
-}
-
-// PrefersParent reports whether fields of parent routes win over those of child routes.
-func (s Strategy) PrefersParent() bool {
-	return s == ShallowMergePreferParent || s == DeepMergePreferParent
-}
-
-// deep reports whether the strategy is a deep merge. A deep merge combines the values of parent and child, if the
-// field has a join function.
-func (s Strategy) deep() bool { return s >= DeepMergePreferChild }
-
 // Standing says in which way a policy applies to a rule, for example by targeting the whole route. A lower value
 // has precedence.
 type Standing uint8
@@ -135,6 +95,10 @@ type FieldOrigin struct {
 type Use struct {
 	Policy manifest.Key
 	Effect Effect
+	// Fields is the number of fields that the policy sets.
+	Fields int
+	// Outside is true if the policy is outside of cluster paths (ir.Origin.Outside).
+	Outside bool
 }
 
 // Effect says how much of a policy is effective after the merge with other policies.
@@ -150,44 +114,46 @@ const (
 // Resolve merges the policies of the levels. The first level is that of the root route, and the last is that of
 // the route that serves the request.
 func Resolve(levels []Level) Resolved {
-	m := &merging{origins: map[ir.Field][]manifest.Key{}, set: map[manifest.Key]int{}}
+	var out Resolved
 	for i, level := range slices.Backward(levels) {
-		if i == len(levels)-1 {
-			m.spec, m.origins = m.augment(level)
-			continue
+		if one := level.alone(); i == len(levels)-1 {
+			out = one
+		} else {
+			out = out.under(&one, level.Priority)
 		}
-		above, origins := m.augment(level)
-		merge(&m.spec, m.origins, &above, origins, level.Priority)
 	}
-	return m.resolved()
+	return out
 }
 
-// merging is the state of Resolve.
-type merging struct {
-	spec    api.TrafficPolicySpec
-	origins map[ir.Field][]manifest.Key
-	order   []manifest.Key
-	set     map[manifest.Key]int // how many fields each policy sets
+// alone merges the policies of one level. A policy sets only the fields that no earlier policy of the level sets.
+func (l *Level) alone() Resolved {
+	var out Resolved
+	for _, policy := range l.Specs {
+		one := Resolved{Spec: *policy.Spec}
+		fields := SetFields(policy.Spec)
+		for _, field := range fields {
+			one.Origins = append(one.Origins, FieldOrigin{Field: field, From: []manifest.Key{policy.Origin.Key}})
+		}
+		one.Uses = []Use{{Policy: policy.Origin.Key, Fields: len(fields), Outside: policy.Origin.Outside}}
+		out = out.under(&one, ShallowMergePreferChild)
+	}
+	return out
 }
 
-// augment merges the policies of one level into one spec. A policy sets only the fields that no earlier policy of
-// the level sets. The map that augment returns names, for each field, the policy that sets the field.
-func (m *merging) augment(level Level) (api.TrafficPolicySpec, map[ir.Field][]manifest.Key) {
-	var spec api.TrafficPolicySpec
-	origins := map[ir.Field][]manifest.Key{}
-	for _, policy := range level.Specs {
-		key := policy.Origin.Key
-		if _, known := m.set[key]; !known {
-			m.order = append(m.order, key)
+// under merges the fields of a level above (the parameter above) into those of r. The strategy s says how. Neither
+// of the two changes.
+func (r *Resolved) under(above *Resolved, s Strategy) Resolved {
+	out := Resolved{Spec: r.Spec, Uses: slices.Clone(r.Uses)}
+	origins := byField(r.Origins)
+	merge(&out.Spec, origins, &above.Spec, byField(above.Origins), s)
+	out.Origins = inOrder(origins)
+	for _, use := range above.Uses {
+		if !slices.ContainsFunc(out.Uses, func(u Use) bool { return u.Policy == use.Policy }) {
+			out.Uses = append(out.Uses, use)
 		}
-		own := map[ir.Field][]manifest.Key{}
-		for _, field := range SetFields(policy.Spec) {
-			own[field] = []manifest.Key{key}
-		}
-		m.set[key] = max(m.set[key], len(own))
-		merge(&spec, origins, policy.Spec, own, ShallowMergePreferChild)
 	}
-	return spec, origins
+	out.setEffects()
+	return out
 }
 
 // SetFields returns the names of the fields that a spec sets, in the order of Fields.
@@ -211,7 +177,7 @@ func merge(child *api.TrafficPolicySpec, childOrigins map[ir.Field][]manifest.Ke
 			childOrigins[name] = parentOrigins[name]
 		case Joined:
 			first, last := parentOrigins[name], childOrigins[name]
-			if s.PrefersParent() {
+			if s.Prefers(name) {
 				first, last = last, first
 			}
 			childOrigins[name] = unique(slices.Concat(first, last))
@@ -231,27 +197,24 @@ func unique(keys []manifest.Key) []manifest.Key {
 	return out
 }
 
-// resolved returns the result of Resolve, after all levels were merged.
-func (m *merging) resolved() Resolved {
-	out := Resolved{Spec: m.spec, Origins: inOrder(m.origins)}
+// setEffects sets the effects in Uses, by Origins.
+func (r *Resolved) setEffects() {
 	used, shared := map[manifest.Key]int{}, map[manifest.Key]bool{}
-	for _, origin := range out.Origins {
+	for _, origin := range r.Origins {
 		for _, key := range origin.From {
 			used[key]++
 			shared[key] = shared[key] || len(origin.From) > 1
 		}
 	}
-	for _, key := range m.order {
-		effect := WhollyUsed
-		switch {
-		case used[key] == 0 && m.set[key] > 0:
-			effect = Overridden
-		case used[key] < m.set[key], shared[key]:
-			effect = Merged
+	for i := range r.Uses {
+		use := &r.Uses[i]
+		switch use.Effect = WhollyUsed; {
+		case used[use.Policy] == 0 && use.Fields > 0:
+			use.Effect = Overridden
+		case used[use.Policy] < use.Fields, shared[use.Policy]:
+			use.Effect = Merged
 		}
-		out.Uses = append(out.Uses, Use{key, effect})
 	}
-	return out
 }
 
 // Extras converts the merged spec to ir.Extras. It returns nil if no policy sets any field. Each of the merged

@@ -149,7 +149,7 @@ func TestPreferredSideHasTheLastWord(t *testing.T) {
 }
 
 func TestAnnotations(t *testing.T) {
-	for text, want := range map[string]Strategy{"DeepMergePreferParent": DeepMergePreferParent, "PreferParent": ShallowMergePreferChild} {
+	for text, want := range map[string]Strategy{"DeepMergePreferParent": DeepMergePreferParent, "PreferParent": unknownPriority} {
 		got, ok := StrategyOf(map[string]string{api.AnnotationPolicyPriority: text})
 		if got != want || ok != (text != "PreferParent") {
 			t.Errorf("%s: %s %v", text, got, ok)

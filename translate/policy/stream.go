@@ -33,7 +33,7 @@ func SetsForStreams(spec *api.TrafficPolicySpec) bool {
 // connections and datagrams.
 func Unchecked(spec *api.TrafficPolicySpec) (out []ir.Field) {
 	for _, field := range Fields() {
-		if !field.streams && field.has(spec) && field.protects.off != nil && !field.protects.off(spec) {
+		if !field.streams && field.has(spec) && field.protects.off != nil && !field.protects.silent && !field.protects.off(spec) {
 			out = append(out, field.Name)
 		}
 	}

@@ -106,7 +106,7 @@ func filterConflict(level Level, filters []gwv1.HTTPRouteFilter) string {
 		return "the parent's rule redirects, so that no request can reach a child"
 	}
 	for _, f := range filters {
-		if row, _ := partOf(string(f.Type)); row.conflicts != nil && row.conflicts(level.Action) {
+		if row := partOf(string(f.Type)); row.conflicts != nil && row.conflicts(level.Action) {
 			return string(f.Type) + " stands on the parent's rule too"
 		}
 	}

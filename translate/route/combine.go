@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // Combine combines a match of a child's rule with the parent's match (link.Point.Matcher). The first result is the
@@ -29,12 +30,12 @@ func Combine(link Link, child ir.Match) (match ir.Match, refused string) {
 
 // levels returns the settings of the delegating rules above a child (see Level). The first Level is from the root,
 // and the last Level is from the child's direct parent. If the child is included (it names the parent, see Mode),
-// PreferParent is false in the last Level, whatever the parent's annotation says. So the values of an included child
+// the last Level prefers the child, whatever the parent's annotation says. So the values of an included child
 // win over the values of its direct parent (docs/design/routes.md).
 func (l *Link) levels() []Level {
 	levels := slices.Clone(l.Point.Levels)
 	if l.Mode == Included {
-		levels[len(levels)-1].PreferParent = false
+		levels[len(levels)-1].Priority = policy.ShallowMergePreferChild
 	}
 	return levels
 }

@@ -24,6 +24,8 @@ type readFilter func(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) (o
 type part struct {
 	// kind is the Kind of the ir.Part: the type of the filter, or a constant for a field.
 	kind string
+	// field is the field of policies for the same setting, "" if there is none (see Level.prefers).
+	field ir.Field
 	// read reads the filter. It is nil for fields of the rule, which actionBuilder.timeouts reads.
 	read readFilter
 	// onBackends is true if a backendRef can have the filter, too.
@@ -89,14 +91,14 @@ func parts() []part {
 			},
 		},
 		{
-			kind: string(gwv1.HTTPRouteFilterCORS), read: cors,
+			kind: string(gwv1.HTTPRouteFilterCORS), read: cors, field: ir.FieldCORS,
 			inherit:   func(out *ir.Action, m merge) { out.CORS = cmp.Or(m.first.CORS, m.second.CORS) },
 			shows:     func(_ *ir.Action, m merge) bool { return m.first.CORS == nil },
 			conflicts: func(parent *ir.Action) bool { return parent.CORS != nil },
 			features:  []features.FeatureName{features.SupportHTTPRouteCORS},
 		},
 		{
-			kind: ir.PartExternalAuth, read: externalAuth,
+			kind: ir.PartExternalAuth, read: externalAuth, field: ir.FieldExtAuth,
 			inherit:   func(out *ir.Action, m merge) { out.ExternalAuth = cmp.Or(m.first.ExternalAuth, m.second.ExternalAuth) },
 			shows:     func(_ *ir.Action, m merge) bool { return m.first.ExternalAuth == nil },
 			conflicts: func(parent *ir.Action) bool { return parent.ExternalAuth != nil },
@@ -125,28 +127,27 @@ func Features() (names []features.FeatureName) {
 	return names
 }
 
-// partOf returns the row of the table parts that describes the given kind of setting. known is false if no row has
-// this kind.
-func partOf(kind string) (row part, known bool) {
+// partOf returns the row of the table parts that describes the given kind of setting, a zero part if no row has this
+// kind.
+func partOf(kind string) part {
 	for _, p := range parts() {
 		if p.kind == kind {
-			return p, true
+			return p
 		}
 	}
-	return part{}, false
+	return part{}
 }
 
 // onRule returns the function that reads a filter of a rule. It returns nil if gatefold does not support the
 // filter.
 func onRule(kind gwv1.HTTPRouteFilterType) readFilter {
-	row, _ := partOf(string(kind))
-	return row.read
+	return partOf(string(kind)).read
 }
 
 // onBackend returns the function that reads a filter of a backendRef. It returns nil if gatefold does not
 // support the filter there.
 func onBackend(kind gwv1.HTTPRouteFilterType) readFilter {
-	if row, _ := partOf(string(kind)); row.onBackends {
+	if row := partOf(string(kind)); row.onBackends {
 		return row.read
 	}
 	return nil

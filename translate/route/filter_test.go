@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // notServed are the filters of the Gateway API that close their rule, as
@@ -99,7 +100,7 @@ func TestEveryFieldOfAnActionIsInherited(t *testing.T) {
 		above := ir.Action{Parts: []ir.Part{{Kind: kinds[name], Object: manifest.Key{Name: "parent"}}}}
 		reflect.ValueOf(&above).Elem().Field(i).Set(reflect.ValueOf(all).Field(i))
 		for _, preferParent := range []bool{false, true} {
-			got := underLevels(ir.Action{}, []Level{{Action: &above, PreferParent: preferParent}})
+			got := underLevels(ir.Action{}, []Level{{Action: &above, Priority: priority(preferParent)}})
 			if !reflect.DeepEqual(got, above) {
 				t.Errorf("ir.Action.%s of a delegating rule does not reach the rules below: got %+v. Its row of parts in "+
 					"translate/route/filter.go needs inherit, and shows", name, got)
@@ -126,7 +127,7 @@ func TestPartsOfBothSides(t *testing.T) {
 		}
 		for preferParent, first := range map[bool]string{false: "child", true: "parent"} {
 			parent := side("parent")
-			got := underLevels(side("child"), []Level{{Action: &parent, PreferParent: preferParent}}).Parts
+			got := underLevels(side("child"), []Level{{Action: &parent, Priority: priority(preferParent)}}).Parts
 			want := 1
 			if slices.Contains(both, kinds[name]) {
 				want = 2
@@ -136,4 +137,12 @@ func TestPartsOfBothSides(t *testing.T) {
 			}
 		}
 	}
+}
+
+// priority returns a Strategy that prefers the parent, or the child.
+func priority(preferParent bool) policy.Strategy {
+	if preferParent {
+		return policy.ShallowMergePreferParent
+	}
+	return policy.ShallowMergePreferChild
 }

@@ -123,14 +123,14 @@ func (b *builder) overruled(own place, link *Link) {
 // loosens warns if the filter ExternalAuth of a rule replaces the ExternalAuth of a delegating rule above. Requests
 // are then not checked as the parent route demands. The parameter own is the action of the rule, and the parameter
 // link connects the rule's route to its parent (nil for a root). If one of the delegating rules above has
-// ExternalAuth and PreferParent, its filter wins, and there is no warning.
+// ExternalAuth and is preferred, its filter wins, and there is no warning.
 func (b *builder) loosens(link *Link, own *ir.Action) {
 	at := slices.IndexFunc(own.Parts, func(p ir.Part) bool { return p.Kind == ir.PartExternalAuth })
 	if link == nil || own.ExternalAuth == nil || at < 0 {
 		return
 	}
 	levels := slices.DeleteFunc(link.levels(), func(l Level) bool { return l.Action.ExternalAuth == nil })
-	if len(levels) == 0 || slices.ContainsFunc(levels, func(l Level) bool { return l.PreferParent }) {
+	if len(levels) == 0 || slices.ContainsFunc(levels, func(l Level) bool { return l.Priority.Prefers(ir.FieldExtAuth) }) {
 		return
 	}
 	loosening := policy.Loosening{Field: ir.FieldExtAuth, Filter: true, Child: b.origin.Key, At: own.Parts[at].Field}
@@ -190,7 +190,8 @@ func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (
 	a := &actionBuilder{builder: b}
 	ok = a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
-	level := Level{Action: &a.action, PreferParent: prefersParent(b.object), Closed: !ok}
+	priority, _ := policy.StrategyOf(b.object.Value.GetAnnotations())
+	level := Level{Action: &a.action, Priority: priority, Closed: !ok}
 	rest, guarded := b.rest(at, rule, level)
 	selectors := b.selectors(at, rule)
 	for _, p := range b.places(i, rule, matches) {

@@ -3,6 +3,7 @@ package xds
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -60,9 +61,10 @@ func aclRules(extras *ir.Extras) message {
 // range with the longest prefix decides.
 func aclMatcher(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var rules []addressRanges
+	names := aclPolicyNames(acl)
 	for i := range acl.Rules {
 		rule := &acl.Rules[i]
-		rules = append(rules, addressRanges{rule.Ranges, rbacAction(aclPolicyName(rule), rule.Allow)})
+		rules = append(rules, addressRanges{rule.Ranges, rbacAction(names[i], rule.Allow)})
 	}
 	return bySource(rbacAction(aclNoRule, acl.Allow), rules...)
 }
@@ -132,6 +134,28 @@ func aclPolicyName(rule *ir.ACLRule) string {
 	return aclPolicy + rule.Name
 }
 
+// aclPolicyNames returns the names of all rules in Envoy (see aclPolicyName). Rules that deny with different answers
+// have different names: from the second answer on, there is a number before the name of the rule.
+func aclPolicyNames(acl *ir.ACL) []string {
+	out := make([]string, len(acl.Rules))
+	answers := map[string][]*ir.ACLResponse{}
+	for i := range acl.Rules {
+		rule := &acl.Rules[i]
+		if out[i] = aclPolicyName(rule); rule.Allow {
+			continue
+		}
+		known, answer := answers[out[i]], acl.ResponseOf(i)
+		at := slices.IndexFunc(known, func(r *ir.ACLResponse) bool { return reflect.DeepEqual(r, answer) })
+		if at < 0 {
+			at, answers[out[i]] = len(known), append(known, answer)
+		}
+		if at > 0 {
+			out[i] = fmt.Sprintf("%s-%d/%s", aclPolicy, at+1, rule.Name)
+		}
+	}
+	return out
+}
+
 // rbacAction returns the action of a matcher that allows or denies a request. Envoy writes the action's name
 // into the filter's metadata.
 func rbacAction(name string, allow bool) *xdsmatcherv3.Matcher_OnMatch {
@@ -172,7 +196,7 @@ func cidrRanges(ranges []string) []*xdscorev3.CidrRange {
 // aclResponse returns the configuration that replaces the answer if aclFilter denied the request. Answers of
 // the backend or of other filters are not changed. It returns nil without acl, or if acl has no response.
 func aclResponse(extras *ir.Extras) message {
-	if extras.ACL == nil || extras.ACL.Response == nil {
+	if extras.ACL == nil || !extras.ACL.Responds() {
 		return nil
 	}
 	return &customv3.CustomResponse{CustomResponseMatcher: firstMatch(fieldMatcher(onMatcher(aclByRule(extras.ACL)),
@@ -183,23 +207,24 @@ func aclResponse(extras *ir.Extras) message {
 
 // aclByRule returns a matcher with an answer for each rule that denies, and an answer for addresses that no rule
 // contains. An answer has the rule's name in the details for the access log, and in the header whose name is
-// ACLResponse.BlockedBy. If BlockedBy is "", there is no such header.
+// ACLResponse.BlockedBy. If BlockedBy is "", there is no such header. What Envoy answers itself has no matcher.
 func aclByRule(acl *ir.ACL) *xdsmatcherv3.Matcher {
 	var matchers []*xdsmatcherv3.Matcher_MatcherList_FieldMatcher
 	known := map[string]bool{}
-	add := func(policy, name string) {
-		if !known[policy] {
+	add := func(response *ir.ACLResponse, policy, name string) {
+		if response != nil && !known[policy] {
 			known[policy] = true
-			matchers = append(matchers, fieldMatcher(onMatch(localResponse(acl.Response, policy, name)),
+			matchers = append(matchers, fieldMatcher(onMatch(localResponse(response, policy, name)),
 				rbacMetadata("enforced_effective_policy_id", ir.StringMatch{Value: policy})))
 		}
 	}
+	names := aclPolicyNames(acl)
 	for i := range acl.Rules {
 		if rule := &acl.Rules[i]; !rule.Allow {
-			add(aclPolicyName(rule), orUnnamed(rule.Name))
+			add(acl.ResponseOf(i), names[i], orUnnamed(rule.Name))
 		}
 	}
-	add(aclNoRule, ir.ACLDefault)
+	add(acl.Response, aclNoRule, ir.ACLDefault)
 	return firstMatch(matchers...)
 }
 
