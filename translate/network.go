@@ -104,7 +104,8 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.gateways = newGatewayRules(e, gatewayIn{
 		hintRules: n.hints, namespaceRules: n.namespaces, authority: n.certificates.authority, certificate: n.certificates.certificate,
 		class: n.classes.class, addressRules: addresses,
-		gateways: in.gateways, listenerSets: in.listenerSets, clientIndex: in.clientIndex, invalid: in.invalid,
+		gateways: in.gateways, listenerSets: in.listenerSets, routes: in.routes, namespaces: in.namespaces,
+		holders: in.holders, clientIndex: in.clientIndex, invalid: in.invalid,
 	})
 	n.coverage = newCoverageRules(e, coverageIn{gateway: n.gateways.gateway, certNames: n.certificates.certNames, gateways: in.gateways})
 	n.references = newReferenceRules(e, referenceIn{
@@ -265,11 +266,13 @@ func (n *network) addStatuses(e *memo.Engine) {
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
 		n.signIns)
-	n.holdings = newHoldings(e, n.contests)
+	n.holdings = newHoldings(e, n.gateways, n.contests)
 }
 
 // recalls returns the recalls of all parts.
-func (n *network) recalls() []settler { return []settler{n.contests.before, n.contests.given} }
+func (n *network) recalls() []settler {
+	return []settler{n.gateways.before, n.contests.before, n.contests.given}
+}
 
 // addViews declares the rules and folds of the memo.Engine that collect the content of an ir.View. A View shows
 // everything that is served, for explain.

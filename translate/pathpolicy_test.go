@@ -18,13 +18,21 @@ func newFenced(t testing.TB, options translate.Options) *world {
 	return newWorldOn(newStore(t, store.Options{ClusterPaths: tenancy.Globs{"platform/**"}}), options)
 }
 
-// declared are Namespaces of the platform, with the ports of each.
+// declared are Namespaces of the platform, with the ports of each, and after the word hosts its hostnames.
 func declared(namespaces map[string]string) string {
 	var text strings.Builder
 	for name, ports := range namespaces {
-		annotations := ""
+		var list []string
+		ports, hosts, _ := strings.Cut(ports, " hosts ")
 		if ports != "" {
-			annotations = fmt.Sprintf(", annotations: {gatefold.io/gateway-ports: %q}", ports)
+			list = append(list, fmt.Sprintf("gatefold.io/gateway-ports: %q", ports))
+		}
+		if hosts != "" {
+			list = append(list, fmt.Sprintf("gatefold.io/hostnames: %q", hosts))
+		}
+		annotations := ""
+		if list != nil {
+			annotations = fmt.Sprintf(", annotations: {%s}", strings.Join(list, ", "))
 		}
 		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: %s%s}\n", name, annotations)
 	}
@@ -48,7 +56,7 @@ func TestPathPoliciesIncrementally(t *testing.T) {
 				delete(files, there+name)
 				files[there+name] = text
 			}
-			spaces[pick(r, "default", "shop")] = pick(r, "", "80-90", "1-65535")
+			spaces[pick(r, "default", "shop")] = pick(r, "", "80-90", "1-65535") + pick(r, "", "", " hosts *.example.com", " hosts a.example.com")
 			files["platform/spaces.yaml"] = declared(spaces)
 			if from := pick(r, "", "", "default", "shop", "other, default", "*"); from != "" {
 				files["platform/spaces.yaml"] = strings.NewReplacer("{name: default, annotations: {", "{name: default, annotations: {gatefold.io/delegation-from: \""+from+"\", ",

@@ -24,6 +24,9 @@ type gatewayIn struct {
 	*addressRules
 	gateways     *objects
 	listenerSets *objects
+	routes       *objects
+	namespaces   *objects
+	holders      *holdersInput
 	clientIndex  *memo.Index[manifest.Key, manifest.Key]
 	invalid      *memo.Input[manifest.Key, *store.Invalid]
 }
@@ -42,10 +45,13 @@ type gatewayRules struct {
 	owner       *memo.Rule[hostKey, string]
 	clients     *memo.Rule[portKey, *ir.Clients]
 	infra       *memo.Rule[manifest.Key, *ir.Infra]
+	rivals      *rivalRules
+	// before has the Gateways of the last Result. Only conflicts read it.
+	before *recall[manifest.Key, *listen.Gateway]
 }
 
 func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
-	r := &gatewayRules{in: in}
+	r := &gatewayRules{in: in, before: newRecall[manifest.Key](e, "hadgateway", identical[*listen.Gateway])}
 	r.declareListenerSets(e)
 	r.listeners = memo.NewRule(e, "listeners", r.runListeners, listen.Same)
 	memo.Each(r.listeners, in.gateways)
@@ -59,8 +65,10 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 		}
 	}, deepEqual)
 	r.holders = memo.NewRule(e, "holders", r.runHolders, maps.Equal[map[string]string])
+	r.rivals = newRivalRules(e, rivalIn{namespaceRules: in.namespaceRules, listeners: r.listeners, listenerSet: r.listenerSet, routes: in.routes, namespaces: in.namespaces, had: r.had})
 	r.gateway = memo.NewRule(e, "gateway", r.runGateway, listen.Same)
 	memo.Each(r.gateway, in.gateways)
+	r.before.follow(r.gateway)
 	r.part = memo.NewRule(e, "part", r.runPart, deepEqual)
 	r.owner = memo.NewRule(e, "owner", r.runOwner, identical[string])
 	r.clients = memo.NewRule(e, "clients", r.runClients, deepEqual)
@@ -148,7 +156,11 @@ func (r *gatewayRules) runListeners(c *memo.Ctx, key manifest.Key) *listen.Gatew
 		},
 	})
 	sets, _ := r.joined.Get(c, g.Name)
-	g.Join(slices.Collect(sets.All()))
+	g.Join(slices.Collect(sets.All()), listen.Order{
+		Gateway: key,
+		Granted: func(namespace string) bool { return !r.in.bound.Get(c, namespace).Hosts.Every() },
+		Had:     func(l *listen.Listener) bool { return r.had(c, g.Name, l) },
+	})
 	return g
 }
 
@@ -161,7 +173,7 @@ func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway
 	}
 	return g.WithHolders(func(at listen.Socket) string {
 		return r.holders.Get(c, at)[g.Name]
-	})
+	}, func(l *listen.Listener) *listen.Taking { return r.rivals.taking(c, g.Name, l) })
 }
 
 // runPart returns the listeners that one object, the Gateway itself or a ListenerSet, defines for a Gateway. If
@@ -185,7 +197,53 @@ func (r *gatewayRules) runOwner(c *memo.Ctx, key hostKey) string {
 // that cannot bind the port to the Gateway that binds the port instead.
 func (r *gatewayRules) runHolders(c *memo.Ctx, at listen.Socket) map[string]string {
 	claims, _ := r.claims.Get(c, at)
-	return listen.Holders(slices.Collect(claims.All()))
+	all := slices.Collect(claims.All())
+	return listen.Holders(all, func(claim *listen.Claim) bool {
+		if before, known := r.before.Get(c, ir.GatewayKey(claim.Name)); known {
+			return before.Binds(at, claim.Addresses)
+		}
+		return slices.ContainsFunc(all, func(other *listen.Claim) bool {
+			return r.in.holders.has(c, portThing(other.Name, at), ir.GatewayKey(claim.Name))
+		})
+	})
+}
+
+// had reports whether a listener of a Gateway is an incumbent: it served its port and hostname in the last Result, or,
+// at a start, in the saved state.
+func (r *gatewayRules) had(c *memo.Ctx, gateway string, l *listen.Listener) bool {
+	if before, known := r.before.Get(c, ir.GatewayKey(gateway)); known {
+		return before.Has(l)
+	}
+	return r.in.holders.has(c, listenerThing(gateway, l), l.Owner)
+}
+
+// portThing returns the Thing for a port that a Gateway wants to bind, and that another Gateway binds.
+func portThing(gateway string, at listen.Socket) Thing {
+	return Thing{Gateway: gateway, Port: at.Port, UDP: at.UDP}
+}
+
+// listenerThing returns the Thing for the hostname of a Gateway's port that a listener has.
+func listenerThing(gateway string, l *listen.Listener) Thing {
+	at := l.Socket()
+	return Thing{Gateway: gateway, Host: l.Domain(), Port: at.Port, UDP: at.UDP}
+}
+
+// hold implements holder: the ports that several Gateways want, and the hostnames that several listeners want.
+func (r *gatewayRules) hold(all *holdingFold) {
+	holdingsFrom(all, r.holders, func(at listen.Socket, losers map[string]string) Holders {
+		out := Holders{}
+		for loser, winner := range losers {
+			out[portThing(loser, at)] = ir.GatewayKey(winner)
+		}
+		return out
+	})
+	holdingsFrom(all, r.gateway, func(_ manifest.Key, g *listen.Gateway) Holders {
+		out := Holders{}
+		for _, l := range g.Contested() {
+			out[listenerThing(g.Name, l)] = l.Owner
+		}
+		return out
+	})
 }
 
 // speaksOfInvalid reports whether the class of an invalid object lets gatefold write its status. It returns false for

@@ -9,28 +9,74 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
+
+// Order says which of two listeners of one Gateway comes first, if both want a port or a hostname.
+type Order struct {
+	Gateway manifest.Key
+	// Granted reports whether the annotation gatefold.io/hostnames of a namespace limits its hosts. The hostname of an
+	// accepted listener is then one of them.
+	Granted func(namespace string) bool
+	// Had reports whether the listener is the incumbent (see route.Rank.Incumbent). It is called only if listeners of two
+	// objects are in conflict.
+	Had func(*Listener) bool
+}
+
+// compare compares two listeners by these criteria, in this order: the platform team's (the flag --cluster-paths), the
+// Gateway's own, one whose Namespace has the hostname in its annotation, the incumbent. If the result is 0, the first
+// in the list comes first: listeners are in the order of CompareSets.
+func (o Order) compare(a, b *Listener) int {
+	order := cmp.Or(
+		ir.TrueFirst(!a.Outside, !b.Outside),
+		ir.TrueFirst(a.Owner == o.Gateway, b.Owner == o.Gateway),
+		ir.TrueFirst(o.Granted(a.Owner.Namespace), o.Granted(b.Owner.Namespace)),
+	)
+	if order != 0 {
+		return order
+	}
+	return ir.TrueFirst(o.Had(a), o.Had(b))
+}
 
 // resolveConflicts sets the condition Conflicted of listeners that cannot be distinguished (Envoy Gateway's
 // translator design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
 // protocols on one port (except HTTPS and TLS), a duplicate hostname on one port, or a duplicate name in an object.
-// If both listeners are in one object, both are conflicted. If they are in two objects, only the listener of the
-// later object is conflicted. A listener that is conflicted or not accepted does not conflict with later objects.
-func resolveConflicts(listeners []*Listener) {
-	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
-	for begin := 0; begin < len(listeners); {
-		end := begin
-		for end < len(listeners) && listeners[end].Owner == listeners[begin].Owner {
-			end++
-		}
-		own := listeners[begin:end]
-		for _, l := range own {
-			l.Conflicted = standing.conflict(l)
-		}
-		resolveWithin(own)
-		standing.add(own)
-		begin = end
+// If both listeners are in one object, both are conflicted. If they are in two objects, only the listener that comes
+// later is conflicted (see Order). A listener that is conflicted or not accepted does not conflict with later ones.
+func resolveConflicts(listeners []*Listener, order Order) {
+	ordered := listeners
+	if objectsMeet(listeners) {
+		ordered = slices.Clone(listeners)
+		slices.SortStableFunc(ordered, order.compare)
 	}
+	own := map[manifest.Key][]*Listener{}
+	for _, l := range ordered {
+		own[l.Owner] = append(own[l.Owner], l)
+	}
+	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
+	for _, l := range ordered {
+		if l.Conflicted = standing.conflict(l); l.Conflicted.Good() {
+			l.Conflicted = standing.conflictWithin(l, own[l.Owner])
+		}
+		standing.add(l)
+	}
+}
+
+// objectsMeet reports whether listeners of different objects want one hostname of a port, or one port with different
+// protocols.
+func objectsMeet(listeners []*Listener) bool {
+	first := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
+	for _, l := range listeners {
+		at, host := first.ports[l.socket()], first.hosts[l.claim()]
+		if host != nil && host.Owner != l.Owner || at != nil && at.Owner != l.Owner && family(at.Protocol) != family(l.Protocol) {
+			return true
+		}
+		if at == nil {
+			first.ports[l.socket()] = l
+		}
+		first.hosts[l.claim()] = l
+	}
+	return false
 }
 
 // standing has the listeners that are accepted and have no conflict, so that listeners of later objects must not
@@ -55,36 +101,32 @@ func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionR
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// add adds the listeners of an object that are accepted and not conflicted.
-func (s standing) add(own []*Listener) {
-	for _, l := range own {
-		if !l.Accepted.Good() || !l.Conflicted.Good() {
-			continue
+// conflictWithin returns the conflict of l with another listener of its object (own). It ignores listeners that
+// conflict with an earlier listener of another object. It returns the zero Verdict if there is no conflict.
+func (s standing) conflictWithin(l *Listener, own []*Listener) (found manifest.Verdict[gwv1.ListenerConditionReason]) {
+	for _, other := range own {
+		if other != l && s.conflict(other).Good() {
+			found = worse(found, conflict(l, other))
 		}
-		if s.ports[l.socket()] == nil {
-			s.ports[l.socket()] = l
-		}
-		s.hosts[l.claim()] = l
 	}
+	return found
+}
+
+// add adds a listener if it is accepted and not conflicted.
+func (s standing) add(l *Listener) {
+	if !l.Accepted.Good() || !l.Conflicted.Good() {
+		return
+	}
+	if s.ports[l.socket()] == nil {
+		s.ports[l.socket()] = l
+	}
+	s.hosts[l.claim()] = l
 }
 
 // claim returns the port and hostname of the listener, as a Place. No two served listeners have the same port and
 // hostname, so that the result can be a map key.
 func (l *Listener) claim() Place {
 	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
-}
-
-// resolveWithin sets Conflicted of listeners of one object that conflict with each other. It ignores listeners
-// that already conflict with another object.
-func resolveWithin(own []*Listener) {
-	own = slices.DeleteFunc(slices.Clone(own), func(l *Listener) bool { return !l.Conflicted.Good() })
-	for _, a := range own {
-		for _, b := range own {
-			if a != b {
-				a.Conflicted = worse(a.Conflicted, conflict(a, b))
-			}
-		}
-	}
 }
 
 // worse returns the conflict to report if a listener has the two conflicts a and b. A conflict of protocols is

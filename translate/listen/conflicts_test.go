@@ -30,7 +30,7 @@ func TestConflictsBetweenObjects(t *testing.T) {
 				all = append(all, l)
 			}
 		}
-		resolveConflicts(all)
+		resolveConflicts(all, plainOrder())
 		for i, l := range all {
 			want := manifest.Verdict[gwv1.ListenerConditionReason]{}
 			for _, before := range all[:i] {
@@ -77,4 +77,41 @@ func describe(all []*Listener) (text string) {
 		text += fmt.Sprintf("%s %d %s %q accepted %v: %s\n", l.ID(), l.Port, l.Protocol, l.Hostname, l.Accepted.Good(), l.Conflicted.Reason)
 	}
 	return text
+}
+
+// plainOrder is the Order of listeners of which nothing is known but the order of the list.
+func plainOrder() Order {
+	return Order{Granted: func(string) bool { return false }, Had: func(*Listener) bool { return false }}
+}
+
+// TestOrderOfListeners lets two objects want one hostname: each criterion decides if the ones before it do not.
+func TestOrderOfListeners(t *testing.T) {
+	gateway := manifest.Key{Kind: "Gateway", Namespace: "g", Name: "g"}
+	set := func(namespace string) *Listener {
+		return &Listener{Owner: manifest.Key{Kind: "ListenerSet", Namespace: namespace, Name: "s"}, Outside: true, Port: 80, Protocol: "HTTP", Hostname: "a"}
+	}
+	own := set("g")
+	own.Owner = gateway
+	platform := set("z")
+	platform.Outside = false
+	order := Order{
+		Gateway: gateway,
+		Granted: func(namespace string) bool { return namespace == "granted" },
+		Had:     func(l *Listener) bool { return l.Owner.Namespace == "had" },
+	}
+	ranked := []*Listener{platform, own, set("granted"), set("had"), set("a"), set("b")}
+	for i, first := range ranked {
+		for _, later := range ranked[i+1:] {
+			lists := [][]*Listener{{first, later}, {later, first}}
+			if first.Owner.Namespace == "a" {
+				lists = lists[:1] // nothing decides but the order of the list
+			}
+			for _, list := range lists {
+				resolveConflicts(list, order)
+				if !first.Conflicted.Good() || later.Conflicted.Reason != gwv1.ListenerReasonHostnameConflict {
+					t.Errorf("%s does not go before %s: %+v, %+v", first.Owner, later.Owner, first.Conflicted, later.Conflicted)
+				}
+			}
+		}
+	}
 }

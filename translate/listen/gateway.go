@@ -53,7 +53,9 @@ type Gateway struct {
 type Listener struct {
 	// Owner is the object that defines the listener, and Index is the index in that object's list. No two served
 	// listeners of an object have the same Name.
-	Owner    manifest.Key
+	Owner manifest.Key
+	// Outside is true if path policies are in force and the Owner is not of the platform team (the flag --cluster-paths).
+	Outside  bool
 	Index    int
 	Name     string
 	Hostname string // "" is every host
@@ -212,7 +214,7 @@ func (g *Gateway) unusable() manifest.Verdict[gwv1.ListenerConditionReason] {
 
 // listener validates the listener with index i in its object, and reports its problems.
 func (r *specReader) listener(i int, from *gwv1.Listener, certificate func(gwv1.SecretObjectReference) Certificate) *Listener {
-	l := &Listener{Owner: r.Origin.Key, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: r.Origin, From: gwv1.NamespacesFromSame}
+	l := &Listener{Owner: r.Origin.Key, Outside: r.Origin.Outside, Index: i, Name: string(from.Name), Port: from.Port, Protocol: from.Protocol, rank: r.Origin, From: gwv1.NamespacesFromSame}
 	if from.Hostname != nil {
 		l.Hostname = strings.ToLower(string(*from.Hostname))
 	}

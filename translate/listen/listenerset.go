@@ -26,8 +26,8 @@ type Set struct {
 	Problems  []manifest.Problem
 }
 
-// CompareSets orders ListenerSets by the conflict resolution order. If listeners of two sets conflict, the set
-// that comes first wins (Gateway API, ListenerSetSpec.listeners).
+// CompareSets orders ListenerSets by the conflict resolution order. If listeners of two sets conflict, and Order does
+// not decide, the set that comes first wins (Gateway API, ListenerSetSpec.listeners).
 func CompareSets(a, b *Set) int { return route.CompareOrigins(a.Origin, b.Origin) }
 
 // ParentOf returns the key of a ListenerSet's parent. By default it is a Gateway of the same namespace.
@@ -136,8 +136,9 @@ func allows(object *manifest.Object, namespace string, labelsOf func() map[strin
 
 // Join adds the listeners of ListenerSets to the Gateway. The caller must pass all ListenerSets that the Gateway
 // accepts, and no others, in the order of CompareSets. Afterwards Join applies spec.tls.frontend to all listeners,
-// and resolves and reports the conflicts between listeners.
-func (g *Gateway) Join(sets []*Set) {
+// and resolves and reports the conflicts between listeners. The parameter order decides between listeners of two
+// objects.
+func (g *Gateway) Join(sets []*Set, order Order) {
 	for _, set := range sets {
 		for _, l := range set.Listeners {
 			joined := *l
@@ -150,7 +151,7 @@ func (g *Gateway) Join(sets []*Set) {
 	}
 	g.frontend.ask(g.Listeners)
 	g.index()
-	resolveConflicts(g.Listeners)
+	resolveConflicts(g.Listeners, order)
 	g.reportConflicts()
 }
 

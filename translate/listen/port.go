@@ -19,13 +19,22 @@ import (
 // Claim is the request of one Gateway to bind one port. If several Gateways claim a port, CompareClaims decides
 // which Gateway comes first.
 type Claim struct {
-	Origin    *ir.Origin // the rank of the first served listener on the port
-	Name      string     // of the Gateway
+	Origin *ir.Origin // the rank of the first served listener on the port
+	// Set is true if no listener on the port is the Gateway's own: all are of ListenerSets.
+	Set       bool
+	Name      string // of the Gateway
 	Addresses []string
 }
 
-// CompareClaims orders claims by the conflict resolution order. The first claim gets the port.
-func CompareClaims(a, b *Claim) int { return route.CompareOrigins(a.Origin, b.Origin) }
+// CompareClaims orders claims: first those of the platform team (the flag --cluster-paths), then those with a listener
+// of the Gateway itself, then by the conflict resolution order. Holders puts incumbents before the last criterion.
+func CompareClaims(a, b *Claim) int {
+	return cmp.Or(compareOwners(a, b), route.CompareOrigins(a.Origin, b.Origin))
+}
+
+func compareOwners(a, b *Claim) int {
+	return cmp.Or(ir.TrueFirst(!a.Origin.Outside, !b.Origin.Outside), ir.TrueFirst(!a.Set, !b.Set))
+}
 
 // Socket is a TCP or UDP port. A TCP and a UDP port with the same number do not conflict.
 type Socket struct {
@@ -53,7 +62,7 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
 		if _, asked := claims[l.socket()]; l.Serves() && !asked {
-			claims[l.socket()] = &Claim{Origin: l.rank, Name: g.Name, Addresses: g.Addresses}
+			claims[l.socket()] = &Claim{Origin: l.rank, Set: l.Owner != g.Origin.Key, Name: g.Name, Addresses: g.Addresses}
 		}
 	}
 	return claims
@@ -61,8 +70,26 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 
 // Holders decides which Gateways bind a port that several Gateways claim. The keys of the result are the names of
 // the Gateways that cannot bind the port. The value is the name of the Gateway that already binds one of the same
-// addresses. The parameter claims has all claims to the port, in the order of CompareClaims.
-func Holders(claims []*Claim) map[string]string {
+// addresses. The parameter claims has all claims to the port, in the order of CompareClaims. The function had reports
+// whether a Gateway is the incumbent (see route.Rank.Incumbent): of two claims that differ only by age or name, that of
+// the incumbent gets the port. Holders calls it only if two Gateways claim one address.
+func Holders(claims []*Claim, had func(*Claim) bool) map[string]string {
+	losers := firstBinds(claims)
+	if len(losers) == 0 {
+		return losers
+	}
+	incumbent := map[*Claim]bool{}
+	for _, claim := range claims {
+		incumbent[claim] = had(claim)
+	}
+	slices.SortStableFunc(claims, func(a, b *Claim) int {
+		return cmp.Or(compareOwners(a, b), ir.TrueFirst(incumbent[a], incumbent[b]))
+	})
+	return firstBinds(claims)
+}
+
+// firstBinds returns the result of Holders if each claim goes before the later ones in the list.
+func firstBinds(claims []*Claim) map[string]string {
 	holders := map[string]string{}
 	bound := bindings{byAddress: map[string]string{}}
 	for _, claim := range claims {
@@ -115,10 +142,12 @@ func unspecified(address string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway binds their port.
-// Each of these listeners has a problem. The function holder returns the name of the other Gateway that binds a
-// port, or "" if there is none. WithHolders also sets the fields hosts and shared of the copy (see indexHosts).
-func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
+// WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway binds their port, or
+// if they would take a host from another namespace. Each of these listeners has a problem. The function holder returns
+// the name of the other Gateway that binds a port, or "" if there is none. The function taking returns the reason why a
+// listener may not have its host, or nil. WithHolders also sets the fields hosts and shared of the copy (see
+// indexHosts).
+func (g *Gateway) WithHolders(holder func(Socket) string, taking func(*Listener) *Taking) *Gateway {
 	out := *g
 	out.Listeners = nil
 	out.Problems = slices.Clone(g.Problems)
@@ -131,10 +160,36 @@ func (g *Gateway) WithHolders(holder func(Socket) string) *Gateway {
 				"take another port, or another address in spec.addresses")
 			l = &copied
 		}
+		if l.Serves() {
+			if t := taking(l); t != nil {
+				copied := *l
+				copied.Conflicted = manifest.Because(gwv1.ListenerReasonHostnameConflict, t.Message)
+				out.problemOf(l, string(gwv1.ListenerReasonHostnameConflict), l.field()+".hostname", "the listener is not served: "+t.Message, t.Hint)
+				l = &copied
+			}
+		}
 		out.Listeners = append(out.Listeners, l)
 	}
 	out.indexHosts()
 	return &out
+}
+
+// Binds reports whether the Gateway has a port on all of the addresses. The result is false for a nil Gateway.
+func (g *Gateway) Binds(at Socket, addresses []string) bool {
+	if g == nil || !g.Unusable.Good() || slices.ContainsFunc(addresses, func(a string) bool { return !slices.Contains(g.Addresses, a) }) {
+		return false
+	}
+	return slices.ContainsFunc(g.Listeners, func(l *Listener) bool {
+		return l.socket() == at && l.Accepted.Good() && l.Taken.Good() && l.Certified()
+	})
+}
+
+// Has reports whether the Gateway has a listener with the owner, port and hostname of l that is not conflicted. Such a
+// listener has its hostname even if it is not served for another reason. The result is false for a nil Gateway.
+func (g *Gateway) Has(l *Listener) bool {
+	return g != nil && slices.ContainsFunc(g.ListenersOf(l.Owner), func(had *Listener) bool {
+		return had.claim() == l.claim() && had.Accepted.Good() && had.Conflicted.Good()
+	})
 }
 
 // Ports returns the Envoy listeners of the Gateway, one for each port, sorted. It returns nil if the Gateway
