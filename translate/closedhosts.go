@@ -25,7 +25,7 @@ func closedHosts(object *manifest.Object, over overload) *flatOut {
 		Name: fmt.Sprintf("%s/%s/%s/closed", object.Key.Kind, object.Key.Namespace, object.Key.Name), Source: origin, Root: origin, Position: []int{0, 0}, Weight: weightOfClosed,
 		Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
 		Action: ir.Action{
-			Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: "TooManyCopies: " + over.String()},
+			Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: over.reason()},
 			Parts:   []ir.Part{{Kind: ir.PartClosed, Object: object.Key, Field: "spec.parentRefs"}},
 		},
 	}

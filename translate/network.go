@@ -31,6 +31,7 @@ type network struct {
 	contests     *contestRules
 	nodes        *nodeRules
 	claims       *claimRules
+	tried        *triedRules
 	spread       *spreadRules
 	hostPolicies *hostPolicyRules
 	roots        *rootRules
@@ -154,8 +155,10 @@ func (n *network) addRoutes(e *memo.Engine) {
 		WildcardNamespace: n.WildcardNamespace, TrustedHops: n.TrustedHops,
 	})
 	n.claims = newClaimRules(e, claimIn{admitted: n.contests.admitted, gateway: n.gateways.gateway})
+	n.tried = newTriedRules(e, triedIn{contestRules: n.contests, flat: n.nodes.flat, routes: in.routes})
 	n.spread = newSpreadRules(e, spreadIn{
-		level: n.hostLevels.level, policed: n.hostLevels.policed, policyRules: n.policies, breadth: n.claims.breadth,
+		overtried: n.tried.all,
+		level:     n.hostLevels.level, policed: n.hostLevels.policed, policyRules: n.policies, breadth: n.claims.breadth,
 		streams: n.claims.streams, admitted: n.contests.admitted, flat: n.nodes.flat,
 		gateway: n.gateways.gateway, routes: in.routes, MaxCopies: n.MaxCopies,
 	})

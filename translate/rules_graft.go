@@ -157,7 +157,7 @@ func (r *graftRules) runBinding(c *memo.Ctx, key linkKey) *bindingOut {
 		return out
 	}
 	if why, cut := r.in.overload.Get(c, struct{}{}).Cut[shareKey{key.child().root(), key.Child}]; cut {
-		out.Rejections = append(slices.Clone(out.Rejections), route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + why.String(), Reported: true})
+		out.Rejections = append(slices.Clone(out.Rejections), route.BindingRejection{Reason: gwv1.RouteReasonUnsupportedValue, Message: why.reason(), Reported: true})
 		return out
 	}
 	flat := r.in.flat.Get(c, key.child())

@@ -39,8 +39,9 @@ type reach struct {
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
-	level   *memo.Rule[listenerKey, *hostLevel]
-	policed *memo.Rule[string, bool]
+	overtried *memo.Fold[struct{}, triedKey, []overtried, memo.Ordered[overtried]]
+	level     *memo.Rule[listenerKey, *hostLevel]
+	policed   *memo.Rule[string, bool]
 	*policyRules
 	breadth   *memo.Fold[listenerKey, tableKey, struct{}, int]
 	streams   *memo.Fold[listenerKey, streamAt, struct{}, int]
@@ -247,7 +248,9 @@ func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal
 // cost of all copies fits, the result is empty.
 func (r *spreadRules) runOverload(c *memo.Ctx, _ struct{}) *overloads {
 	all, _ := r.loud.Get(c, struct{}{})
-	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}}
+	out := &overloads{Cut: all.cut(r.in.MaxCopies), Closed: map[closedKey]bool{}, Warned: map[shareKey]overload{}}
+	tried, _ := r.in.overtried.Get(c, struct{}{})
+	out.addTried(tried)
 	for key, over := range out.Cut {
 		if key.Root.Kind == trafficPolicyKind().Kind {
 			over.Field = r.in.heaviestField(c, key.Root)
@@ -289,7 +292,7 @@ func (r *spreadRules) where(c *memo.Ctx, key manifest.Key) (attach *attachOut, c
 		if parent.Accepted.Good() {
 			places := parent.Places
 			parent.Attachment = listen.Attachment{
-				Accepted: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: "TooManyCopies: " + over.String()},
+				Accepted: manifest.Verdict[gwv1.RouteConditionReason]{Reason: gwv1.RouteReasonUnsupportedValue, Message: over.reason()},
 			}
 			if closed != nil {
 				parent.Places = places

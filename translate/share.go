@@ -119,6 +119,8 @@ type overloads struct {
 	// match selects child routes by a property, for example a label. So for each key in Cut with a Child, Closed has
 	// one closedKey for each property of the Child, with the same Root.
 	Closed map[closedKey]bool
+	// Warned has the routes whose regular expressions exceed a limit that is an error only for teams (see overtried).
+	Warned map[shareKey]overload
 }
 
 // overload says that the copies of a route or policy cost too much (see copies). Such a route forwards no requests.
@@ -132,13 +134,27 @@ type overload struct {
 	Closed bool
 	// Field is the field of a policy with the highest cost, "" for a route.
 	Field string
+	// Host is not "" if not the copies are too many, but the regular expressions that one request may try on this host:
+	// Cost of them, where Limit is allowed.
+	Host string
 }
 
 func (o overload) String() string {
+	if o.Host != "" {
+		return fmt.Sprintf("one request to %s may make Envoy try %d regular expressions of its namespace; the limit is %d, and %d for those whose common prefix is not longer than /", o.Host, o.Cost, maxTried, maxTriedAnywhere)
+	}
 	if o.Field != "" {
 		return fmt.Sprintf("what policies add to the virtual hosts of %d hosts and ports costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each host is %d", o.Tables, o.Cost, freeUnits, o.Limit)
 	}
 	return fmt.Sprintf("its matches would stand in the tables of %d hosts and ports, which costs Envoy as much as %d plain routes; what the namespace may add beyond %d for each match is %d", o.Tables, o.Cost, freeTables, o.Limit)
+}
+
+// reason returns the code and the message of an overload, for the status of a route and for explain.
+func (o overload) reason() string {
+	if o.Host != "" {
+		return "TooManyExpressions: " + o.String()
+	}
+	return "TooManyCopies: " + o.String()
 }
 
 // cuts reports whether the rules of a node (see flatKey) are in no virtual host. That is so if the root of the
@@ -167,13 +183,37 @@ func (o *overloads) problems() []manifest.Problem {
 	for _, key := range slices.SortedFunc(maps.Keys(o.Cut), compareShareKeys) {
 		problems = append(problems, o.Cut[key].problem(key))
 	}
+	for _, key := range slices.SortedFunc(maps.Keys(o.Warned), compareShareKeys) {
+		problem := o.Warned[key].problem(key)
+		problem.Severity, problem.Message = manifest.Warning, o.Warned[key].String()
+		problems = append(problems, problem)
+	}
 	return problems
+}
+
+// addTried adds the routes whose regular expressions are too many for one request: those of teams to Cut, and others
+// to Warned.
+func (o *overloads) addTried(tried memo.Ordered[overtried]) {
+	for one := range tried.All() {
+		over := overload{Cost: one.Tried, Limit: one.Limit, Host: one.Host, Closed: one.Key.Child.IsZero()}
+		to := o.Warned
+		if one.Team {
+			to = o.Cut
+		}
+		if _, already := to[one.Key]; !already {
+			to[one.Key] = over
+		}
+	}
 }
 
 func (o overload) problem(key shareKey) manifest.Problem {
 	out := manifest.Problem{
 		Code: "TooManyCopies", Severity: manifest.Error, Object: key.object(), Field: "spec.parentRefs",
 		Hint: "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions and smaller policies and filters, or raise --max-copies",
+	}
+	if o.Host != "" {
+		out.Code, out.Field = "TooManyExpressions", "spec.rules"
+		out.Hint = "compare with path prefixes and exact values, begin each expression with a text of its own, or put routes on other hosts"
 	}
 	where := "the route serves nowhere: "
 	switch {

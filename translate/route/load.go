@@ -27,6 +27,8 @@ const (
 	// changes.
 	unitsPerAuth = 8
 	textsPerAuth = 4
+	// freeWritten is how much the first copy of a match may cost without counting toward the limit, in plain routes.
+	freeWritten = 8
 )
 
 // Burden is a part of a route's cost in Envoy: what a match, the settings of a rule, or the policies of the rule
@@ -49,7 +51,8 @@ func (b Burden) Cost() int { return b.Units + b.Bytes/bytesPerUnit }
 type Load struct {
 	// Matches is the number of matches of all rules. A rule without matches counts as one match.
 	Matches int
-	// Written is the cost of the route as the user writes it: each match once, and the settings of each rule once.
+	// Written is the cost of the route as the user writes it: each match once, and the settings of each rule once with
+	// its first match. Of each match, at most freeWritten counts, so that a costly match is not free.
 	// Made is the cost of the routes in Envoy: the settings and policies of a rule are repeated for each match.
 	Written, Made int
 }
@@ -65,11 +68,12 @@ func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	var out Load
 	for i := range rules {
 		own, added := ruleBurden(&rules[i]), policies(i)
-		out.Written += own.Cost()
+		first := own
 		for _, match := range matchesOf(object, i) {
 			alone := matchBurden(&match)
 			out.Matches++
-			out.Written += 1 + alone.Cost()
+			out.Written += min(freeWritten, 1+alone.Plus(first).Cost())
+			first = Burden{}
 			out.Made += 1 + alone.Plus(own).Plus(added).Cost()
 		}
 	}
