@@ -67,6 +67,7 @@ type caseRun struct {
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
 	byName     map[string][]*envoytest.EchoServer
 	extensions map[string]bool // services that policies ask, by "ip:port"; with "/udp" those of datagrams
+	listeners  map[string]bool // addresses of Gateways
 	speakTLS   map[string]cases.TLSBackend
 	envoy      *envoytest.Envoy
 	nacks      int // that rejected has told of
@@ -107,7 +108,7 @@ func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds stri
 	}
 	run := &caseRun{
 		running: start(t, server), t: t, store: s, address: address,
-		extensions: map[string]bool{}, speakTLS: c.TLS,
+		extensions: map[string]bool{}, listeners: map[string]bool{}, speakTLS: c.TLS,
 		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options),
 		network:    network, c: c,
@@ -120,6 +121,9 @@ func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds stri
 func (run *caseRun) apply(step cases.Step) {
 	run.t.Helper()
 	change := run.store.Apply(step.Tree(run.network))
+	for _, object := range change.Set {
+		run.noteListeners(object)
+	}
 	for _, object := range change.Set {
 		run.startEchoes(object)
 	}
@@ -145,6 +149,15 @@ func (run *caseRun) addressOf(r expect.Request) string {
 		address = gateway.Addresses[0].Value
 	}
 	return address
+}
+
+// noteListeners notes the addresses of a Gateway: an endpoint there is no backend, but the Gateway.
+func (run *caseRun) noteListeners(object *manifest.Object) {
+	if gateway, ok := manifest.As[*gwv1.Gateway](object); ok {
+		for _, address := range gateway.Spec.Addresses {
+			run.listeners[address.Value] = true
+		}
+	}
 }
 
 // startEchoes starts a backend for each endpoint of the object in the case's
@@ -179,7 +192,7 @@ func (run *caseRun) startEchoes(object *manifest.Object) {
 
 func (run *caseRun) startEcho(name, host string, port int32) {
 	address := fmt.Sprintf("%s:%d", host, port)
-	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil {
+	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil || run.listeners[host] {
 		return
 	}
 	b, ok := run.speakTLS[cases.Network+strings.TrimPrefix(address, run.network)]

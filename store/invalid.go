@@ -100,17 +100,18 @@ func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	return out
 }
 
-// mayRestrict reports whether the invalid object is a Namespace that may limit the hostnames of its namespace:
-// it has the annotation tenancy.AnnotationHosts, or a mistake in its annotations. Because the object is
-// invalid, the limit cannot be trusted. So without an earlier valid version, the namespace may serve no
-// hostname. The result is false for all other objects, also for a Namespace whose mistakes are elsewhere.
+// mayRestrict reports whether the invalid object is a Namespace that may limit the hostnames or backends of its
+// namespace: it has the annotation tenancy.AnnotationHosts or tenancy.AnnotationBackends, or a mistake in its
+// annotations. Because the object is invalid, the limit cannot be trusted. So without an earlier valid version, the
+// namespace may serve no hostname and have no endpoint. The result is false for all other objects, also for a Namespace whose mistakes are elsewhere.
 func (i *Invalid) mayRestrict(metadata map[string]any) bool {
 	if i.Key.Group != "" || i.Key.Kind != kindNamespace {
 		return false
 	}
 	annotations, _ := metadata["annotations"].(map[string]any)
 	_, bounds := annotations[tenancy.AnnotationHosts]
-	return bounds || slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return strings.HasPrefix(m.Field, "metadata.annotations") })
+	_, limits := annotations[tenancy.AnnotationBackends]
+	return bounds || limits || slices.ContainsFunc(i.Mistakes, func(m Mistake) bool { return strings.HasPrefix(m.Field, "metadata.annotations") })
 }
 
 // mistakesOf returns the findings that make an object invalid. It leaves out warnings.

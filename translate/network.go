@@ -227,7 +227,7 @@ func (n *network) addBackends(e *memo.Engine) {
 		backendObjects: in.backendObjects, backendPolicyRules: n.backendPolicies, tlsPolicyRules: n.tlsPolicies,
 		backend: n.references.backend,
 		mount:   n.roots.mount, graft: n.grafts.graft, hostPolicy: n.hostPolicies.hostPolicy, stream: n.streams.stream,
-		routes: in.routes, Guard: n.Guard,
+		routes: in.routes, sockets: n.gateways.sockets, allowed: n.namespaces.allowed, Guard: n.Guard,
 	})
 	n.requirements = newRequirementRules(e, requirementIn{extension: n.extensions.extension, uses: n.clusters.uses, gateway: n.gateways.gateway})
 	n.secrets = newSecretRules(e, secretIn{gateway: n.gateways.gateway, push: n.clusters.push, secrets: in.secrets})

@@ -1,16 +1,16 @@
 package translate
 
 import (
-	"fmt"
-	"net"
 	"slices"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -68,6 +68,8 @@ type clusterIn struct {
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
 	stream     *memo.Rule[manifest.Key, *streamOut]
 	routes     *objects
+	sockets    *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, memo.Ordered[*listen.Listening]]
+	allowed    *memo.Rule[string, *tenancy.Backends]
 	Guard      backend.Guard
 }
 
@@ -172,11 +174,11 @@ func (r *clusterRules) runCluster(c *memo.Ctx, key backend.Key) *clusterOut {
 
 // encodeCluster applies the policies of a backend (key) to the backend's cluster, and encodes the result. The
 // parameter port is the name of the Service port, by which a BackendTLSPolicy can target the port. No
-// BackendTLSPolicy applies to a cluster for UDP, or for TLS that Envoy passes through (Raw). Endpoints that
-// Options.Guard refuses are removed, with a problem.
+// BackendTLSPolicy applies to a cluster for UDP, or for TLS that Envoy passes through (Raw). Endpoints that get no
+// requests are removed, with a problem (see sift).
 func (r *clusterRules) encodeCluster(c *memo.Ctx, key backend.Key, port string, cluster *ir.Cluster) *clusterOut {
 	cluster.HTTP2 = cluster.HTTP2 || key.GRPC
-	problems := append(r.sift(c, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
+	problems := append(r.sift(c, key, cluster), r.in.configOf(c, key.Object).Apply(cluster)...)
 	if policy := r.in.tlsOf(c, key.Object, port); policy != nil && !key.UDP && !key.Raw {
 		policy.Apply(cluster, key.Client)
 	}
@@ -191,32 +193,6 @@ func newCluster(cluster *ir.Cluster, problems []manifest.Problem) *clusterOut {
 	}
 	return out
 }
-
-// sift removes from a cluster the endpoints that Options.Guard refuses. It returns an error for each removed
-// endpoint, at the field that contains the endpoint, but at most maxRejectedEndpoints errors.
-func (r *clusterRules) sift(c *memo.Ctx, cluster *ir.Cluster) []manifest.Problem {
-	var problems []manifest.Problem
-	refused := r.in.Guard.RemoveRefused(cluster)
-	for _, endpoint := range refused[:min(len(refused), maxRejectedEndpoints)] {
-		at := net.JoinHostPort(endpoint.Host, fmt.Sprint(endpoint.Port))
-		problem := manifest.Problem{
-			Code: "EndpointRefused", Severity: manifest.Error, Object: cluster.Objects[0],
-			Message: fmt.Sprintf("%s is no place for requests: it is where gatefold or Envoy is steered, or where a cloud gives out credentials", at),
-			Hint:    "send to another address; if this is meant, start gatefold with --allow-endpoints " + at,
-		}
-		for _, key := range cluster.Objects {
-			if field := r.in.fieldOf(c, key, endpoint); field != "" {
-				problem.Object, problem.Field = key, field
-				break
-			}
-		}
-		problems = append(problems, problem)
-	}
-	return problems
-}
-
-// maxRejectedEndpoints limits the number of problems about refused endpoints of one cluster.
-const maxRejectedEndpoints = 20
 
 // streamUses yields the backends that a TCPRoute, TLSRoute or UDPRoute needs at each of its Gateways.
 func streamUses(key manifest.Key, s *streamOut, yield func(memo.Place[useKey, flatKey], struct{})) {

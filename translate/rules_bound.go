@@ -26,8 +26,10 @@ type namespaceIn struct {
 
 // namespaceRules read the labels, the allowed hosts and the allowed parents of Namespaces.
 type namespaceRules struct {
-	in        namespaceIn
-	bound     *memo.Rule[string, listen.Bound]
+	in    namespaceIn
+	bound *memo.Rule[string, listen.Bound]
+	// allowed has the endpoints that a namespace may have: see runAllowed.
+	allowed   *memo.Rule[string, *tenancy.Backends]
 	allBounds *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
 	// delegators are the namespaces whose routes may delegate to routes of a namespace (tenancy.AnnotationDelegation).
 	delegators *memo.Rule[string, tenancy.Namespaces]
@@ -36,6 +38,7 @@ type namespaceRules struct {
 func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
 	r := &namespaceRules{in: in}
 	r.bound = memo.NewRule(e, "bound", r.runBound, deepEqual)
+	r.allowed = memo.NewRule(e, "allowedbackends", r.runAllowed, deepEqual)
 	r.allBounds = memo.NewFold[struct{}, string](e, "allbounds", gather[string](compareBounds), func(a, b memo.Ordered[listen.Bound]) bool { return a.Same(b) })
 	memo.From(r.allBounds, r.bound, func(namespace string, b listen.Bound, yield func(memo.Place[struct{}, string], listen.Bound)) {
 		if !b.Hosts.Every() {
@@ -97,6 +100,23 @@ func (r *namespaceRules) runBound(c *memo.Ctx, namespace string) listen.Bound {
 		out.Hosts = ir.HostsOf(grant.Hosts...)
 	}
 	return out
+}
+
+// runAllowed returns the endpoints that objects of a namespace may have (tenancy.AnnotationBackends), or nil for every
+// endpoint. If the Namespace is invalid and has no valid version, it returns an empty list: none.
+func (r *namespaceRules) runAllowed(c *memo.Ctx, namespace string) *tenancy.Backends {
+	key := manifest.Key{Kind: "Namespace", Name: namespace}
+	object, ok := r.in.namespaces.Get(c, key)
+	if !ok {
+		if _, invalid := r.in.invalid.Get(c, key); invalid {
+			return &tenancy.Backends{}
+		}
+		return nil
+	}
+	if grant, _ := tenancy.Read(object.Value.GetAnnotations()); grant.Backends != nil {
+		return &grant.Backends
+	}
+	return nil
 }
 
 // bindHosts limits the hosts of a route to those that the route's namespace may serve, by changing from.Hosts,

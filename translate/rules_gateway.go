@@ -48,6 +48,8 @@ type gatewayRules struct {
 	rivals      *rivalRules
 	// before has the Gateways of the last Result. Only conflicts read it.
 	before *recall[manifest.Key, *listen.Gateway]
+	// sockets has the Gateways that bind a port.
+	sockets *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, memo.Ordered[*listen.Listening]]
 }
 
 func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
@@ -74,6 +76,14 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	r.clients = memo.NewRule(e, "clients", r.runClients, deepEqual)
 	r.infra = memo.NewRule(e, "infra", r.runInfra, deepEqual)
 	memo.Each(r.infra, in.gateways)
+	r.sockets = memo.NewFold[listen.Socket, manifest.Key, *listen.Listening](e, "sockets", gather[manifest.Key](listen.CompareListening), memo.Ordered[*listen.Listening].Same)
+	memo.From(r.sockets, r.gateway, func(key manifest.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, manifest.Key], *listen.Listening)) {
+		if g != nil {
+			for at, listening := range g.Listening() {
+				yield(memo.Place[listen.Socket, manifest.Key]{Key: at, ID: key}, listening)
+			}
+		}
+	}, deepEqual)
 	return r
 }
 

@@ -67,6 +67,7 @@ func (o *guardOptions) guard() (g backend.Guard, err error) {
 		}
 	}
 	g.Hosts = localHosts()
+	g.Machine = interfaces()
 	return g, nil
 }
 
@@ -90,10 +91,21 @@ func forms(address string) []string {
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return all
 	}
-	addresses, _ := net.InterfaceAddrs() // on an error, only addresses of loopback are rejected
+	for _, address := range interfaces() {
+		all = append(all, net.JoinHostPort(address.String(), port))
+	}
+	return all
+}
+
+// interfaces returns the addresses of this machine. On an error it returns none, so that only addresses of loopback are
+// rejected.
+func interfaces() (all []netip.Addr) {
+	addresses, _ := net.InterfaceAddrs()
 	for _, a := range addresses {
 		if network, ok := a.(*net.IPNet); ok {
-			all = append(all, net.JoinHostPort(network.IP.String(), port))
+			if address, ok := netip.AddrFromSlice(network.IP); ok {
+				all = append(all, address.Unmap())
+			}
 		}
 	}
 	return all

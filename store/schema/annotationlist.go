@@ -24,6 +24,7 @@ func Annotations() []Annotation {
 		{tenancy.AnnotationHosts, false, []string{"Namespace"}, nil, "The hostnames that the namespace may serve, as in a listener; at most 64."},
 		{tenancy.AnnotationDelegation, false, []string{"Namespace"}, nil, "With --cluster-paths, the namespaces whose HTTPRoutes may delegate to routes of this one that have no parentRefs: names, separated by commas or spaces, or *."},
 		{tenancy.AnnotationUsers, false, []string{api.KindGatewayExtension}, nil, "With --cluster-paths, the namespaces whose policies may use the extension: names, separated by commas or spaces, or *."},
+		{tenancy.AnnotationBackends, false, []string{"Namespace"}, nil, "The endpoints of objects of the namespace, with --cluster-paths: networks, addresses and names, each with ports or not, such as \"10.3.0.0/16:8000-8999, [fd00::/8]:443, *.svc.example\"."},
 		{"delegation.kgateway.dev/inherit-parent-matcher", false, []string{"HTTPRoute"}, []string{"true", "false"}, "\"true\": the route, where another one delegates to it, adds its matches to those of the parent."},
 		{api.AnnotationPolicyPriority, false, []string{"Gateway", "ListenerSet", "HTTPRoute"}, []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"},
 			"Which side wins where policies of this object and policies below it set the same field; ShallowMergePreferChild when it is not set. Below a Gateway are its listeners, its ListenerSets and all routes."},

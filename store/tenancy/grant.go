@@ -20,6 +20,9 @@ const (
 	// namespace that have no parentRefs. Routes of cluster paths and of the namespace itself always may. It applies
 	// only if gatefold runs with the flag --cluster-paths.
 	AnnotationDelegation = "gatefold.io/delegation-from"
+	// AnnotationBackends is the annotation with the endpoints to which objects of the namespace may have requests sent.
+	// It does not limit objects in files that match the flag --cluster-paths.
+	AnnotationBackends = "gatefold.io/backends"
 )
 
 // AnnotationUsers is the annotation of a GatewayExtension with the namespaces whose policies may use it. It applies
@@ -28,7 +31,7 @@ const AnnotationUsers = "gatefold.io/used-by"
 
 // Annotations returns the names of all annotations that Read knows.
 func Annotations() []string {
-	return []string{AnnotationPaths, AnnotationPorts, AnnotationHosts, AnnotationDelegation}
+	return []string{AnnotationPaths, AnnotationPorts, AnnotationHosts, AnnotationDelegation, AnnotationBackends}
 }
 
 // Grant is what the annotations of a Namespace allow.
@@ -41,11 +44,13 @@ type Grant struct {
 	Hosts []string
 	// Delegators are the namespaces whose routes may delegate to routes of the namespace without parentRefs.
 	Delegators Namespaces
+	// Backends are the endpoints that objects of the namespace may have. nil means every endpoint.
+	Backends Backends
 }
 
-// Asks reports whether the Namespace has at least one of the annotations AnnotationPaths and AnnotationPorts. These
-// two apply only if gatefold runs with the flag --cluster-paths. AnnotationHosts always applies.
-func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil }
+// Asks reports whether the Namespace has at least one of the annotations AnnotationPaths, AnnotationPorts and
+// AnnotationBackends. These apply only if gatefold runs with the flag --cluster-paths. AnnotationHosts always applies.
+func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil || g.Backends != nil }
 
 // Restricts reports whether the Namespace has the annotation AnnotationPaths, which limits the files that may define
 // objects of the namespace. The limit is enforced only if gatefold runs with the flag --cluster-paths.
@@ -79,6 +84,8 @@ func (g *Grant) set(annotation, text string) (err error) {
 		g.Hosts, err = ParseHosts(text)
 	case AnnotationDelegation:
 		g.Delegators, err = ParseNamespaces(text)
+	case AnnotationBackends:
+		g.Backends, err = ParseBackends(text)
 	}
 	return err
 }

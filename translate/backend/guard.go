@@ -26,6 +26,8 @@ type Guard struct {
 	// Hosts are names of this machine that resolve without DNS (see ReadHosts), in lower case and without a final
 	// dot.
 	Hosts map[string][]netip.Addr
+	// Machine are the addresses of this machine, where listeners on all interfaces are reached.
+	Machine []netip.Addr
 }
 
 // Endpoints are all ports or one port of a network or of a host.
@@ -83,20 +85,31 @@ func (e *Endpoints) UnmarshalText(text []byte) (err error) {
 }
 
 // RemoveRefused removes from a cluster the endpoints that must not get requests. It returns the removed endpoints,
-// or nil if there are none. If a cluster for DNS has no endpoint left, its Discovery becomes ir.Static.
+// or nil if there are none.
 func (g *Guard) RemoveRefused(cluster *ir.Cluster) []ir.Endpoint {
-	var refused []ir.Endpoint
 	list := append(metadata(), g.Refuse...)
+	return Remove(cluster, func(endpoint ir.Endpoint) bool {
+		at := g.spotOf(endpoint)
+		return at.among(list) && !at.among(g.Allow)
+	})
+}
+
+// Remove removes from a cluster the endpoints that a function refuses, and returns them. If a cluster for DNS has no
+// endpoint left, its Discovery becomes ir.Static.
+func Remove(cluster *ir.Cluster, refuse func(ir.Endpoint) bool) []ir.Endpoint {
+	var kept, refused []ir.Endpoint
 	for _, endpoint := range cluster.Endpoints {
-		if at := g.spotOf(endpoint); at.among(list) && !at.among(g.Allow) {
+		if refuse(endpoint) {
 			refused = append(refused, endpoint)
+		} else {
+			kept = append(kept, endpoint)
 		}
 	}
 	if len(refused) == 0 {
 		return nil
 	}
-	cluster.Endpoints = slices.DeleteFunc(slices.Clone(cluster.Endpoints), func(e ir.Endpoint) bool { return slices.Contains(refused, e) })
-	if len(cluster.Endpoints) == 0 && cluster.Discovery == ir.DNS {
+	cluster.Endpoints = kept
+	if len(kept) == 0 && cluster.Discovery == ir.DNS {
 		cluster.Discovery = ir.Static // no endpoint with a DNS name is left
 	}
 	return refused

@@ -68,6 +68,33 @@ func (g *Gateway) Claims() map[Socket]*Claim {
 	return claims
 }
 
+// Listening is a port that a Gateway binds.
+type Listening struct {
+	Gateway manifest.Key
+	// Outside is that of the Gateway's ir.Origin: its file is outside of cluster paths.
+	Outside   bool
+	Addresses []string
+	// Listener is the name of the first listener on the port.
+	Listener string
+}
+
+// CompareListening orders by the key of the Gateway.
+func CompareListening(a, b *Listening) int { return manifest.CompareKeys(a.Gateway, b.Gateway) }
+
+// Listening returns the ports that the Gateway binds. It is nil for a Gateway that cannot be served.
+func (g *Gateway) Listening() map[Socket]*Listening {
+	if !g.Unusable.Good() {
+		return nil
+	}
+	all := map[Socket]*Listening{}
+	for _, l := range g.Listeners {
+		if _, known := all[l.socket()]; l.Serves() && !known {
+			all[l.socket()] = &Listening{Gateway: g.Origin.Key, Outside: g.Origin.Outside, Addresses: g.Addresses, Listener: l.Name}
+		}
+	}
+	return all
+}
+
 // Holders decides which Gateways bind a port that several Gateways claim. The keys of the result are the names of
 // the Gateways that cannot bind the port. The value is the name of the Gateway that already binds one of the same
 // addresses. The parameter claims has all claims to the port, in the order of CompareClaims. The function had reports

@@ -1,0 +1,178 @@
+package translate
+
+import (
+	"fmt"
+	"net"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
+	"github.com/gatefold/gatefold/translate/backend"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
+)
+
+// Some endpoints get no requests, whoever refers to them: routes, mirrors and external services alike. Options.Guard
+// refuses the addresses through which gatefold, Envoy and clouds are controlled. Under path policies, an object outside
+// of cluster paths may also have no endpoint that is a listener of another namespace's Gateway (the request would come
+// back as one of gatefold's own, past rules for clients), and only those that its Namespace allows
+// (docs/design/safety.md).
+
+// maxRejectedEndpoints limits the number of problems about refused endpoints of one cluster.
+const maxRejectedEndpoints = 20
+
+// refusal says why an endpoint gets no requests, and what to do.
+type refusal struct {
+	endpoint      ir.Endpoint
+	message, hint string
+	cause         manifest.Field
+}
+
+// sift removes from a cluster the endpoints that get no requests. It returns an error for each removed endpoint, at the
+// field that contains the endpoint, but at most maxRejectedEndpoints errors.
+func (r *clusterRules) sift(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) []manifest.Problem {
+	var refused []refusal
+	for _, endpoint := range r.in.Guard.RemoveRefused(cluster) {
+		refused = append(refused, refusal{
+			endpoint: endpoint,
+			message:  "%s is no place for requests: it is where gatefold or Envoy is steered, or where a cloud gives out credentials",
+			hint:     "send to another address; if this is meant, start gatefold with --allow-endpoints %s",
+		})
+	}
+	if limit := r.limitOf(c, key, cluster); limit != nil {
+		backend.Remove(cluster, func(endpoint ir.Endpoint) bool {
+			found := limit.refuse(endpoint)
+			if found != nil {
+				refused = append(refused, *found)
+			}
+			return found != nil
+		})
+	}
+	var problems []manifest.Problem
+	for _, one := range refused[:min(len(refused), maxRejectedEndpoints)] {
+		problems = append(problems, r.refusedProblem(c, cluster, one))
+	}
+	return problems
+}
+
+// refusedProblem returns the error about a refused endpoint, at the field that contains the endpoint.
+func (r *clusterRules) refusedProblem(c *memo.Ctx, cluster *ir.Cluster, one refusal) manifest.Problem {
+	at := net.JoinHostPort(one.endpoint.Host, fmt.Sprint(one.endpoint.Port))
+	problem := manifest.Problem{
+		Code: "EndpointRefused", Severity: manifest.Error, Object: cluster.Objects[0],
+		Message: fmt.Sprintf(one.message, at), Hint: fmt.Sprintf(one.hint, at), Cause: one.cause,
+	}
+	for _, key := range cluster.Objects {
+		if field := r.in.fieldOf(c, key, one.endpoint); field != "" {
+			problem.Object, problem.Field = key, field
+			break
+		}
+	}
+	return problem
+}
+
+// endpointLimit refuses endpoints of objects outside of cluster paths.
+type endpointLimit struct {
+	guard     *backend.Guard
+	namespace string
+	// platform has the endpoints that an EndpointSlice of cluster paths has, too. They are not limited.
+	platform map[string]bool
+	// allowed are the endpoints that the namespace may have. nil means every endpoint.
+	allowed *tenancy.Backends
+	// listening returns the Gateways that bind a port.
+	listening func(port uint32) memo.Ordered[*listen.Listening]
+}
+
+// limitOf returns the limit for the endpoints of a cluster, nil if path policies are not in force, or if all endpoints
+// are from cluster paths.
+func (r *clusterRules) limitOf(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) *endpointLimit {
+	limit := &endpointLimit{guard: &r.in.Guard, namespace: key.Object.Namespace, platform: map[string]bool{}}
+	outside := false
+	for _, from := range cluster.Objects {
+		object, hosts := r.in.endpointsOf(c, from)
+		switch {
+		case object == nil:
+		case object.Source == manifest.OtherFile:
+			outside = true
+		default:
+			for _, host := range hosts {
+				limit.platform[host] = true
+			}
+		}
+	}
+	if !outside {
+		return nil
+	}
+	limit.allowed = r.in.allowed.Get(c, limit.namespace)
+	known := map[uint32]memo.Ordered[*listen.Listening]{}
+	limit.listening = func(port uint32) memo.Ordered[*listen.Listening] {
+		all, ok := known[port]
+		if !ok {
+			all, _ = r.in.sockets.Get(c, listen.Socket{Port: int32(port), UDP: key.UDP})
+			known[port] = all
+		}
+		return all
+	}
+	return limit
+}
+
+// endpointsOf returns an object with endpoints, and the hosts of an EndpointSlice. It returns nil for a Service whose
+// endpoints are in EndpointSlices.
+func (b *backendObjects) endpointsOf(c *memo.Ctx, key manifest.Key) (object *manifest.Object, hosts []string) {
+	switch key.Kind {
+	case "EndpointSlice":
+		object, _ = b.slices.Get(c, key)
+		if slice, ok := manifest.As[*discoveryv1.EndpointSlice](object); ok {
+			for _, endpoint := range slice.Endpoints {
+				hosts = append(hosts, endpoint.Addresses...)
+			}
+		}
+	case "Service":
+		object, _ = b.services.Get(c, key)
+		if service, ok := manifest.As[*corev1.Service](object); !ok || service.Spec.Type != corev1.ServiceTypeExternalName {
+			return nil, nil
+		}
+	default:
+		object, _ = b.staticBackends.Get(c, key)
+	}
+	return object, hosts
+}
+
+// refuse returns why an endpoint gets no requests, nil if it gets them. What --allow-endpoints names is never a listener,
+// and what the Namespace allows is limited nevertheless.
+func (l *endpointLimit) refuse(e ir.Endpoint) *refusal {
+	if l.platform[e.Host] {
+		return nil
+	}
+	for at := range l.listening(e.Port).All() {
+		if (!at.Outside || at.Gateway.Namespace != l.namespace) && l.guard.Reaches(e, at.Addresses) && !l.guard.Allows(e) {
+			return &refusal{
+				endpoint: e,
+				message:  fmt.Sprintf("%%s is listener %s of %s: requests would come back to it as if this machine sent them, past rules for other clients. It gets no requests", at.Listener, at.Gateway),
+				hint:     "send to the backend itself; if this is meant, have a file of --cluster-paths define the backend, or start gatefold with --allow-endpoints %s",
+			}
+		}
+	}
+	if name, addresses := l.guard.Place(e); l.allowed == nil || l.allowed.Has(name, addresses, e.Port) {
+		return nil
+	}
+	return l.notAllowed(e)
+}
+
+// notAllowed returns the refusal of an endpoint that the Namespace does not allow.
+func (l *endpointLimit) notAllowed(e ir.Endpoint) *refusal {
+	namespace := manifest.Key{Kind: "Namespace", Name: l.namespace}
+	out := &refusal{
+		endpoint: e,
+		message:  fmt.Sprintf("%%s gets no requests: %s allows %s alone", namespace, *l.allowed),
+		hint:     fmt.Sprintf("send to one of these; or add %%s to the annotation %s of %s", tenancy.AnnotationBackends, namespace),
+		cause:    manifest.Field{Object: namespace, Path: "metadata.annotations[" + tenancy.AnnotationBackends + "]"},
+	}
+	if len(*l.allowed) == 0 {
+		out.message, out.hint = fmt.Sprintf("%%s gets no requests: %s is invalid, and its namespace has no endpoint until it is fixed", namespace), "fix the Namespace; then %s is used if it allows it"
+	}
+	return out
+}
