@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/store/tenancy"
@@ -42,6 +43,12 @@ type Invalid struct {
 	Lost    bool
 	// Listeners are the listeners of a Gateway or ListenerSet that have a valid name.
 	Listeners []InvalidListener
+	// Identities are the names of request headers that a TrafficPolicy or GatewayExtension writes, as far as they can
+	// be read (see identitiesIn). Extensions are the GatewayExtensions that a TrafficPolicy names.
+	Identities []string
+	Extensions []manifest.Key
+	// Source is the kind of file that the object comes from.
+	Source manifest.Source
 }
 
 // Mistake is one error in an object. Field and Message are as in manifest.Problem. Field may be "".
@@ -79,10 +86,11 @@ const (
 	maxMistakeLength    = 1024 // characters, of each field and each message
 )
 
-// newInvalid returns the Invalid of an object, with findings as its mistakes. It returns nil if the object has
+// newInvalid returns the Invalid of an object, with findings as its mistakes. The parameter raw is the object as it is
+// written, with what its schema does not know. It returns nil if the object has
 // no valid name, or has an invalid namespace. It also returns nil if the object has neither a status that could
 // show the mistakes (readSpec) nor an effect on traffic (mayRestrict).
-func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
+func newInvalid(object, raw map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
 		return nil // the name is part of the names of files and pages
@@ -93,6 +101,9 @@ func newInvalid(object map[string]any, findings []schema.Finding) *Invalid {
 	out.Generation, _ = metadata["generation"].(int64)
 	for _, m := range mistakesOf(findings) {
 		out.addMistake(m)
+	}
+	if out.Key.Group == api.Group && out.Key.Kind == api.KindGatewayExtension {
+		out.Identities, _ = identitiesIn(raw, out.Key.Namespace)
 	}
 	if !out.readSpec(spec) && !out.mayRestrict(metadata) {
 		return nil
@@ -248,6 +259,7 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 		return out
 	}
 	out.Targets, out.Lost = k.readTargets(raw, out.Key.Namespace)
+	out.Identities, out.Extensions = identitiesIn(raw, out.Key.Namespace)
 	if spec, ok := raw["spec"].(map[string]any); ok {
 		list, _ := spec["targetRefs"].([]any)
 		out.readRefs(list)
@@ -281,8 +293,8 @@ func hasNoText(value any) bool {
 }
 
 // withTargets returns a copy of i that also has the targets of the Invalids in the parameter others, each target
-// once. The Invalids in others are from further definitions of the same policy. In the copy, Lost is true if
-// Lost is true in i or in one of the others.
+// once, and what they write (Identities and Extensions). The Invalids in others are from further definitions of the
+// same policy. In the copy, Lost is true if Lost is true in i or in one of the others.
 func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 	out := *i
 	for _, other := range others {
@@ -292,6 +304,8 @@ func (i *Invalid) withTargets(others []*Invalid) *Invalid {
 			}
 		}
 		out.Lost = out.Lost || other.Lost
+		out.Identities = slices.Concat(out.Identities, other.Identities)
+		out.Extensions = slices.Concat(out.Extensions, other.Extensions)
 	}
 	return &out
 }

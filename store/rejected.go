@@ -48,7 +48,7 @@ func (s *serving) reported(key manifest.Key) *rejectedDefinition {
 // invalidOf returns the Invalid of a key that is not served. It ignores a rejected definition if path policies
 // forbid its file to define objects of the key's namespace. The result is the Invalid of the first remaining
 // definition that has one (see reported), or nil if there is no such definition. If the key is the key of a policy,
-// the result also has the targets of the other remaining definitions. For a policy without a valid name, some
+// the result also has the targets of the other remaining definitions, and what they write. For a policy without a valid name, some
 // targets are left out (see uncovered).
 func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	first := s.reported(key)
@@ -57,15 +57,15 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	}
 	var others []*Invalid
 	for _, r := range s.rejected[key] {
-		if r != first && r.invalid != nil && len(r.invalid.Targets) > 0 && s.fence.admits(r.file.path, key) {
+		if r != first && r.invalid != nil && len(r.invalid.Targets)+len(r.invalid.Identities) > 0 && s.fence.admits(r.file.path, key) {
 			others = append(others, s.uncovered(r))
 		}
 	}
-	if len(others) == 0 {
-		return s.uncovered(first)
-	}
-	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(fmt.Sprint(a.Targets), fmt.Sprint(b.Targets)) })
-	return s.uncovered(first).withTargets(others)
+	words := func(i *Invalid) string { return fmt.Sprint(i.Targets, i.Identities, i.Extensions) }
+	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(words(a), words(b)) })
+	out := s.uncovered(first).withTargets(others)
+	out.Source = first.file.source
+	return out
 }
 
 // firstRejected returns the first rejected definition of a key, by file and place, for which the function wanted

@@ -32,7 +32,7 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 		r.invalid = k.closing(raw, metadata, mistakesOf(findings))
 		r.key = r.invalid.Key
 	} else {
-		r.invalid = newInvalid(object, findings)
+		r.invalid = newInvalid(object, d.written(at), findings)
 	}
 	d.rejected = append(d.rejected, r)
 }

@@ -25,7 +25,7 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 	if k.policy() {
 		return k.closing(object, metadata, []Mistake{{Message: why}})
 	}
-	return newInvalid(object, []schema.Finding{{Message: why}})
+	return newInvalid(object, object, []schema.Finding{{Message: why}})
 }
 
 // StaleBecause returns the Stale of an object that is served although the folder has another version. The

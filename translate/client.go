@@ -27,7 +27,7 @@ func shownBy(client string, own []*entry) []*entry {
 		if len(problems) > 0 { // a cluster name never makes a rule invalid
 			panic(fmt.Sprintf("translate: %s is refused by other names: %+v", rule.Name, problems))
 		}
-		out[i] = &entry{Rule: rule, Encoded: encoded, Own: e.Own}
+		out[i] = &entry{Rule: rule, Encoded: encoded, Own: e.Own, Aim: e.Aim}
 	}
 	return out
 }

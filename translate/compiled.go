@@ -12,23 +12,13 @@ import (
 // table has the rules of one virtual host. It is the value of the fold tableRules.table.
 type table struct {
 	rules memo.Ordered[*entry]
-	// owners has the number of rules of each namespace.
-	owners memo.Ordered[owner]
 	// tree has the same rules, encoded and divided into short lists by path (see package bucket). It is nil if the
 	// host has at most bucket.Full rules.
 	tree *bucket.Tree[*entry, *xds.Leaf]
 }
 
-// owner is a namespace, with the number of rules that its routes have in a virtual host.
-type owner struct {
-	Namespace string
-	Rules     int
-}
-
-func compareOwners(a, b owner) int { return strings.Compare(a.Namespace, b.Namespace) }
-
 // sameTable reports whether two tables share the same rules in memory. If it returns false, the rules may still
-// be equal. owners and tree are not compared, because they are computed from the rules.
+// be equal. The tree is not compared, because it is computed from the rules.
 func sameTable(a, b table) bool { return a.rules.Same(b.rules) }
 
 // leaves returns the leaves of t.tree: for each key (a prefix of paths), the encoded routes for this key. It returns
@@ -48,7 +38,7 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
 		members = withoutMarks(members)
-		out := table{rules: order(old.rules, members), owners: countOwners(old.owners, members)}
+		out := table{rules: order(old.rules, members)}
 		switch {
 		case out.rules.Len() <= bucket.Full:
 		case old.tree == nil || len(members) > out.rules.Len()/8:
@@ -58,40 +48,6 @@ func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string
 		}
 		return out
 	}
-}
-
-// countOwners returns how many rules of a virtual host each namespace has after the changes in members. The
-// parameter owners has these numbers before the changes.
-func countOwners(owners memo.Ordered[owner], members []memo.Member[string, *entry]) memo.Ordered[owner] {
-	if owners.Len() == 0 {
-		owners = memo.NewOrdered(compareOwners)
-	}
-	more := map[string]int{}
-	for _, m := range members {
-		if m.Had {
-			more[m.Old.Rule.Source.Key.Namespace]--
-		}
-		if m.Has {
-			more[m.New.Rule.Source.Key.Namespace]++
-		}
-	}
-	for namespace, rules := range more {
-		now := owner{namespace, rules}
-		for known := range owners.From(now) {
-			if known.Namespace == namespace {
-				now.Rules += known.Rules
-			}
-			break
-		}
-		switch {
-		case rules == 0:
-		case now.Rules == 0:
-			owners = owners.Delete(now)
-		default:
-			owners = owners.Insert(now)
-		}
-	}
-	return owners
 }
 
 // moved returns the rules to remove from a table and the rules to add to it. The parameter members has the changes

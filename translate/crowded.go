@@ -24,8 +24,7 @@ const (
 // attachments are the policies of one kind that apply to one object.
 type attachments struct {
 	// Aims are the policies that apply to the object, sorted by policy. Each policy has only the targets that apply
-	// to the object. Aims are nil if no policy applies, if more than maxPolicies policies target the whole object, or
-	// if more than maxAims targets would have to be examined.
+	// to the object. Aims are nil if no policy applies, or if more than maxAims targets would have to be examined.
 	Aims []*policyTarget
 	// Crowded are the sections of the object, or the object itself, for which a limit is exceeded. They fail
 	// closed.
@@ -66,7 +65,7 @@ func (at overLimitAt) words(kind string) string {
 
 // count finds the sections of an object with more than maxPolicies policies, and lists them in Crowded. A
 // policy for the whole object counts in each section. If more than maxPolicies policies are for the whole
-// object, Crowded has the object itself, and Aims becomes nil.
+// object, Crowded has the object itself.
 func (at *attachments) count(object manifest.Key) {
 	whole, sections := 0, map[string]int{}
 	for _, one := range at.Aims {
@@ -83,7 +82,7 @@ func (at *attachments) count(object manifest.Key) {
 		}
 	}
 	if whole > maxPolicies {
-		at.Aims, at.Crowded = nil, []overLimitAt{{Object: object}}
+		at.Crowded = []overLimitAt{{Object: object}}
 		return
 	}
 	for _, section := range slices.Sorted(maps.Keys(sections)) {

@@ -20,12 +20,15 @@ type entry struct {
 	// Own are the merged policies of the rule and of the delegating rules above it, nil if there are none.
 	// Policies of the virtual host are not included.
 	Own *policy.Resolved
+	// Aim has what the rule leads to and what its policies write, also if the rule answers 500. It is nil if there is
+	// neither.
+	Aim *aim
 }
 
 func compareEntries(a, b *entry) int { return route.Compare(a.Rule, b.Rule) }
 
 // sameEntry reports whether two entries have the same encoding for Envoy, and the same rule and policies for
-// explain. Both may be nil.
+// explain. Their aims may differ: a virtual host does not read them. Both may be nil.
 func sameEntry(a, b *entry) bool {
 	return a == b || a != nil && b != nil &&
 		bytes.Equal(a.Encoded, b.Encoded) && reflect.DeepEqual(a.Rule, b.Rule) && reflect.DeepEqual(a.Own, b.Own)
@@ -58,7 +61,7 @@ func (e *entry) closed(by *closing) *entry {
 	if len(problems) > 0 { // the match was encoded before
 		panic(fmt.Sprintf("translate: %s is refused when it is closed: %+v", rule.Name, problems))
 	}
-	return &entry{Rule: rule, Encoded: encoded}
+	return &entry{Rule: rule, Encoded: encoded, Aim: e.Aim}
 }
 
 // sets reports whether the route of e itself sets a policy field, so that the listener's policies must not set it. A
@@ -98,7 +101,7 @@ func (e *entry) under(host policy.Stack, connected *ir.Extras) *ir.Rule {
 	merged := own.Below(host.Only(func(field ir.Field) bool {
 		return !xds.HeldByHost(field) || !policy.RouteHas(&e.Rule.Action, field)
 	}))
-	rule.Action.Extras = merged.Extras()
+	rule.Action.Extras = withForged(merged.Extras(), e.Rule.Forged())
 	connect(rule.Action.Extras, e.Rule.Action.Extras, connected)
 	current := policyParts(merged.Origins)
 	for _, part := range extensionParts(rule.Action.Extras) {

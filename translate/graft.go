@@ -20,7 +20,11 @@ import (
 // delegating rules. If the node is the root itself, Entries has only guards (see runGraft): the root's other rules
 // are in its mountOut.
 type graftOut struct {
-	Tables   []tableKey
+	Tables []tableKey
+	// Cut are the virtual hosts that do not get the node's rules, because the rules have too many copies.
+	Cut []tableKey
+	// Unplaced is as flatOut.Unplaced.
+	Unplaced []*aim
 	Entries  []*entry
 	Backends []*backend.Key
 	SignIns  []manifest.Key // as flatOut.SignIns; nil if the node is a root

@@ -202,10 +202,13 @@ func (n *network) addDelegation(e *memo.Engine) {
 
 // addTables declares the rules of the memo.Engine that compute virtual hosts and RouteConfigurations.
 func (n *network) addTables(e *memo.Engine) {
-	n.identities = newIdentityRules(e, identityIn{mount: n.roots.mount, graft: n.grafts.graft})
+	n.identities = newIdentityRules(e, identityIn{
+		hostPolicyRules: n.hostPolicies, level: n.hostLevels.level, quarantine: n.in.quarantine, mount: n.roots.mount, graft: n.grafts.graft,
+		routes: n.in.routes, flat: n.nodes.flat, link: n.links.link,
+	})
 	n.tables = newTableRules(e, tableIn{
 		hostPolicyRules: n.hostPolicies, claimed: n.claims.claimed, identityRules: n.identities, gateways: n.gateways,
-		mount: n.roots.mount, graft: n.grafts.graft, quarantine: n.in.quarantine,
+		quarantine:  n.in.quarantine,
 		TrustedHops: n.TrustedHops, Weighted: n.Weighted,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
@@ -267,7 +270,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.roots, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
 		n.signIns)
 	n.holdings = newHoldings(e, n.gateways, n.contests)
 }

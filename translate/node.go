@@ -36,18 +36,25 @@ type flatOut struct {
 	// Whole is true if the route is rejected as a whole, because no rule of the route works as it is written.
 	// Unsupported then says why.
 	Whole bool
+	// Writes are the identity headers that the policies of each rule write, by the name of the rule. Rules without
+	// such headers are not in it. Guards are the aims of the rules Point.Rest, by the name of the Point.
+	Writes map[string][]*written
+	Guards map[string]*aim
+	// Unplaced are the aims of rules that no virtual host has, because their match cannot be encoded.
+	Unplaced  []*aim
+	namespace string // of the node's route
 	// rejected are the rejections of the route's rules by Envoys.
 	rejected rejections
 }
 
-// encode returns a rule with its encoding for Envoy, and the problems of the rule. If no connected Envoy serves
+// encode returns a rule with its encoding for Envoy, and the problems of the rule. The parameter to is entry.Aim. If no connected Envoy serves
 // the rule, because Envoys rejected it or are too old for it, Rule.Rejected of the entry is set (see
 // rejections.mark). If xds.Route refuses the rule's action, the entry answers 500 (UNAVAILABLE for a GRPCRoute).
 // If xds.Route refuses even the match, the entry is nil (docs/design/xds.md).
-func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
+func (out *flatOut) encode(rule *ir.Rule, to *aim) (*entry, []manifest.Problem) {
 	encoded, problems := xds.RouteAndWarnings(rule)
 	if encoded != nil {
-		e, refusal := out.rejected.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name]})
+		e, refusal := out.rejected.mark(&entry{Rule: rule, Encoded: encoded, Own: out.Policies[rule.Name], Aim: to})
 		if refusal != nil {
 			problems = append(problems, xds.Rejected(rule, refusal))
 		}
@@ -55,7 +62,7 @@ func (out *flatOut) encode(rule *ir.Rule) (*entry, []manifest.Problem) {
 	}
 	closed := xds.Closed(rule)
 	if encoded, refused := xds.Route(closed); len(refused) == 0 {
-		return &entry{Rule: closed, Encoded: encoded}, problems
+		return &entry{Rule: closed, Encoded: encoded, Aim: to}, problems
 	}
 	return nil, problems
 }

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,4 +137,8 @@ type levelKey struct {
 func routeKey(name string) manifest.Key {
 	namespace, name, _ := strings.Cut(name, "/")
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: namespace, Name: name}
+}
+
+func compareNodes(a, b flatKey) int {
+	return cmp.Or(manifest.CompareKeys(a.Route, b.Route), cmp.Compare(a.Port, b.Port), strings.Compare(a.Via, b.Via))
 }

@@ -40,6 +40,9 @@ type extensionOut struct {
 	// or the backends from which Envoy fetches the JWKS of its JWT providers. If the extension has JWT providers,
 	// there is one more backend.Key, whose Object is the extension itself (see the method tokens).
 	Backends []*backend.Key
+	// Writes are the names of the identity headers (ir.Identity) that the extension writes, whether or not it can be
+	// used. For an invalid extension they are those that could be read.
+	Writes   []string
 	Problems []manifest.Problem
 }
 
@@ -87,7 +90,7 @@ func (r *extensionRules) runExtension(c *memo.Ctx, key manifest.Key) *extensionO
 	if !ok {
 		return r.absentExtension(c, key)
 	}
-	out := &extensionOut{}
+	out := &extensionOut{Writes: policy.ExtensionHeaders(&from.Spec)}
 	out.Users, _ = tenancy.ParseNamespaces(from.Annotations[tenancy.AnnotationUsers])
 	var extension *ir.Extension
 	var problems []manifest.Problem
@@ -154,7 +157,7 @@ func (r *extensionRules) reach(c *memo.Ctx, ref backend.Reference, field string,
 // absentExtension returns the result for an extension that is invalid or does not exist.
 func (r *extensionRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensionOut {
 	if invalid, ok := r.in.invalid.Get(c, key); ok {
-		return &extensionOut{Invalid: true, Unusable: invalid.Message(), Hint: "fix " + key.String()}
+		return &extensionOut{Invalid: true, Writes: invalid.Identities, Unusable: invalid.Message(), Hint: "fix " + key.String()}
 	}
 	return &extensionOut{Missing: true, Hint: r.in.absent(c, key, "extensionRef")}
 }

@@ -90,7 +90,7 @@ func newGraftRules(e *memo.Engine, in graftIn) *graftRules {
 }
 
 func (r *graftRules) report(all *problemFold) {
-	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return slices.Concat(g.Problems, g.placed.Problems) })
+	problemsFrom(all, "graft", r.graft, func(g *graftOut) []manifest.Problem { return g.Problems })
 }
 
 // runGraft returns the rules that a node adds to the virtual hosts of its root route. A node is a route in a
@@ -112,11 +112,11 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 	out := &graftOut{Tables: append(tables, guests...)}
 	over := r.in.overload.Get(c, struct{}{})
 	if over.cuts(key) {
-		out.Tables = nil
+		out.Tables, out.Cut = nil, out.Tables
 	}
 	if key.Via != "" {
 		out.Entries, out.Backends = slices.Clone(flat.Entries), flat.Backends
-		out.Uses, out.SignIns = flat.Uses, flat.SignIns
+		out.Uses, out.SignIns, out.Unplaced = flat.Uses, flat.SignIns, flat.Unplaced
 	}
 	budgets := r.in.overBudget(c, key)
 	for _, point := range flat.Points {
@@ -129,7 +129,7 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		if found.live > 0 && found.missing == "" && stopped == nil && !point.Guarded && !over.closes(key, point) {
 			continue
 		}
-		e, problems := flat.encode(point.Rest)
+		e, problems := flat.encode(point.Rest, flat.Guards[point.Name])
 		if out.Problems = append(out.Problems, problems...); e != nil {
 			out.Entries = append(out.Entries, e)
 		}

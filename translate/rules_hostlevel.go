@@ -19,6 +19,8 @@ type hostLevel struct {
 	Units int
 	// Heaviest is the policy with the most expensive of the fields that Units counts.
 	Heaviest manifest.Key
+	// Writes are the identity headers that the policies write, also those that cannot be used.
+	Writes []*written
 }
 
 type hostLevelIn struct {
@@ -70,7 +72,7 @@ func (r *hostLevelRules) runLevel(c *memo.Ctx, key listenerKey) *hostLevel {
 	}
 	layers = append(layers, r.gatherHost(c, gathered, gateway, key.Listener)...)
 	resolved := layers.Merged()
-	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Layers: layers, Closed: gathered.closed, StreamsClosed: gathered.streams}}
+	out := &hostLevel{hostPolicy: hostPolicy{Resolved: resolved, Layers: layers, Closed: gathered.closed, StreamsClosed: gathered.streams}, Writes: gathered.writes}
 	if out.Closed == nil {
 		out.Extras = resolved.Extras()
 		out.Backends, _ = r.in.connect(c, out.Extras)

@@ -247,7 +247,7 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 	if len(problems) > 0 { // fields that are valid in each policy are also valid together
 		panic(fmt.Sprintf("translate: %s is refused below its host: %+v", rule.Name, problems))
 	}
-	return &entry{Rule: rule, Encoded: encoded, Own: e.Own}
+	return &entry{Rule: rule, Encoded: encoded, Own: e.Own, Aim: e.Aim}
 }
 
 // outcome returns what becomes of the value that a route sets for a field.

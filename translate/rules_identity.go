@@ -11,168 +11,272 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// tenantAt is a namespace with routes at a Gateway ("namespace/name").
-type tenantAt struct{ Gateway, Namespace string }
+// An identity header (ir.Identity) is removed from what clients send wherever a backend could believe it. Policies
+// say which names these are, whether or not the policies can be used (written). At each Gateway, the names belong to
+// subjects: namespaces and backends. A route removes the names of its namespace, and those of the backends that it
+// leads to (rules_forged.go).
 
-// maxIdentityBytes limits the total length, in bytes, of the names of a namespace's identity headers (see identityAt)
-// at a Gateway. The limit is necessary because each virtual host with routes of the namespace repeats all these names
-// (see forged).
-const maxIdentityBytes = 2 << 10
-
-// identityAt is an identity header of a namespace at a Gateway: a header in which policies of its routes pass
-// the user's identity to backends, for example clientIdHeader.
-type identityAt struct {
-	tenantAt
-	Header string
+// subjectAt is a namespace or a backend at a Gateway ("namespace/name"), to which names of identity headers belong.
+type subjectAt struct {
+	Gateway string
+	Subject manifest.Key // a Namespace, a Service or a Backend
 }
 
-// identity is an identity header, with the first route whose policies set it.
-type identity struct {
-	identityAt
-	Route manifest.Key
+// writerAt is an identity header of a subject, and a policy that writes it.
+type writerAt struct {
+	subjectAt
+	writer
+}
+
+// writer is an identity header with a policy that writes it.
+type writer struct {
+	Header string
+	Policy manifest.Key
+	Field  string // in the policy
+	// Counted is true if the name counts towards maxIdentityBytes. Names that cluster paths write do not count, and
+	// neither do those of policies that the owner of a Gateway writes for the Gateway or its listeners.
+	Counted bool
+}
+
+func compareWriters(a, b writer) int {
+	return cmp.Or(strings.Compare(a.Header, b.Header), manifest.CompareKeys(a.Policy, b.Policy), strings.Compare(a.Field, b.Field), ir.TrueFirst(a.Counted, b.Counted))
+}
+
+// writerID identifies what brings a writer: a node of a delegation tree (see flatKey), or a virtual host whose
+// listener has the policy.
+type writerID struct {
+	Node  flatKey
+	Table tableKey
 }
 
 type identityIn struct {
-	mount *memo.Rule[manifest.Key, *mountOut]
-	graft *memo.Rule[flatKey, *graftOut]
+	*hostPolicyRules
+	level      *memo.Rule[listenerKey, *hostLevel]
+	quarantine *quarantineInputs
+	mount      *memo.Rule[manifest.Key, *mountOut]
+	graft      *memo.Rule[flatKey, *graftOut]
+	// These have the keys of mount and graft.
+	routes *objects
+	flat   *memo.Rule[flatKey, *flatOut]
+	link   *memo.Rule[linkKey, *linkOut]
 }
 
-// identityRules collect the identity headers (see identityAt) that policies set for the routes of each
-// namespace at a Gateway.
+// identityRules collect the identity headers that policies write, and remove them from the requests of clients.
 type identityRules struct {
-	names *memo.Fold[tenantAt, string, identity, memo.Ordered[identity]]
-	// tenants has for each Gateway the number of namespaces with identity headers (see identityAt). Most
-	// Gateways have none.
-	tenants *memo.Fold[string, tenantAt, struct{}, int]
+	in identityIn
+	// groups has for each virtual host the groups of its rules.
+	groups   *memo.Fold[tableKey, groupID, *group, groupSet]
+	groupSet *memo.Rule[tableKey, memo.Ordered[*group]]
+	// hostWrites has what the policies of a virtual host's listener write.
+	hostWrites *memo.Rule[tableKey, *hostWrites]
+	names      *memo.Fold[subjectAt, writer, struct{}, memo.Ordered[writer]]
+	// subjects has for each Gateway the number of subjects with identity headers. Most Gateways have none.
+	subjects *memo.Fold[string, subjectAt, struct{}, int]
+	overfull *memo.Rule[subjectAt, *overfull]
+	reads    *memo.Rule[listenerKey, []ir.CredentialHeader]
+	forged   *memo.Rule[tableKey, *forgedOut]
+	clashes  *memo.Fold[clash, tableKey, tableKey, memo.Ordered[tableKey]]
+	// mounted and grafted are the values of the rules mount and graft, with the removal in the rules that remove more
+	// than their virtual host.
+	mounted *memo.Rule[manifest.Key, *mountOut]
+	grafted *memo.Rule[flatKey, *graftOut]
 }
 
 func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
-	setters := memo.NewFold[identityAt, flatKey](e, "identities", gather[flatKey](compareNodes), memo.Ordered[flatKey].Same)
-	memo.From(setters, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[identityAt, flatKey], flatKey)) {
-		seen := map[identityAt]bool{}
-		m.tables(func(table tableKey, flat *flatOut) {
-			yieldIdentities(flatKey{Route: key}, table.Gateway, flat.Entries, seen, yield)
-		})
-	}, identical)
-	memo.From(setters, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[identityAt, flatKey], flatKey)) {
-		seen := map[identityAt]bool{}
-		for _, table := range g.Tables {
-			yieldIdentities(key, table.Gateway, g.Entries, seen, yield)
+	r := &identityRules{in: in, groups: newGroups(e, in)}
+	r.groupSet = memo.NewRule(e, "groupset", func(c *memo.Ctx, key tableKey) memo.Ordered[*group] {
+		set, _ := r.groups.Get(c, key)
+		return set.Groups
+	}, memo.Ordered[*group].Same)
+	r.hostWrites = memo.NewRule(e, "hostwrites", r.runHostWrites, deepEqual)
+	memo.Each(r.hostWrites, r.groups)
+	writers := memo.NewFold[writerAt, writerID](e, "identities", count[writerID], identical[int])
+	memo.From(writers, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[writerAt, writerID], struct{})) {
+		for table, place := range m.Attach.places() {
+			yieldWriters(table.Gateway, m.flat(place.Port).aims(), writerID{Node: flatKey{Route: key, Port: place.Port}, Table: table}, yield)
 		}
 	}, identical)
-	r := &identityRules{names: memo.NewFold[tenantAt, string](e, "identitynames", gather[string](compareIdentities), memo.Ordered[identity].Same)}
-	memo.From(r.names, setters, func(key identityAt, nodes memo.Ordered[flatKey], yield func(memo.Place[tenantAt, string], identity)) {
-		for first := range nodes.All() {
-			yield(memo.Place[tenantAt, string]{Key: key.tenantAt, ID: key.Header}, identity{key, first.Route})
-			return
+	memo.From(writers, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[writerAt, writerID], struct{})) {
+		for _, table := range slices.Concat(g.Tables, g.Cut) {
+			yieldWriters(table.Gateway, g.aims(key), writerID{Node: key, Table: table}, yield)
 		}
 	}, identical)
-	r.tenants = memo.NewFold[string, tenantAt](e, "identified", count[tenantAt], identical[int])
-	memo.From(r.tenants, r.names, func(key tenantAt, names memo.Ordered[identity], yield func(memo.Place[string, tenantAt], struct{})) {
-		if names.Len() > 0 {
-			yield(memo.Place[string, tenantAt]{Key: key.Gateway, ID: key}, struct{}{})
-		}
+	memo.From(writers, r.hostWrites, func(key tableKey, h *hostWrites, yield func(memo.Place[writerAt, writerID], struct{})) {
+		yieldWriters(key.Gateway, h.aims(), writerID{Table: key}, yield)
 	}, identical)
+	r.names = memo.NewFold[subjectAt, writer](e, "identitynames", gatherWriters, memo.Ordered[writer].Same)
+	memo.From(r.names, writers, func(key writerAt, _ int, yield func(memo.Place[subjectAt, writer], struct{})) {
+		yield(memo.Place[subjectAt, writer]{Key: key.subjectAt, ID: key.writer}, struct{}{})
+	}, identical)
+	r.subjects = memo.NewFold[string, subjectAt](e, "identified", count[subjectAt], identical[int])
+	memo.From(r.subjects, r.names, func(key subjectAt, _ memo.Ordered[writer], yield func(memo.Place[string, subjectAt], struct{})) {
+		yield(memo.Place[string, subjectAt]{Key: key.Gateway, ID: key}, struct{}{})
+	}, identical)
+	r.addForged(e)
 	return r
 }
 
-func compareNodes(a, b flatKey) int {
-	return cmp.Or(manifest.CompareKeys(a.Route, b.Route), cmp.Compare(a.Port, b.Port), strings.Compare(a.Via, b.Via))
+// gatherWriters is the step of the fold identitynames: the set of all writers of a subject.
+func gatherWriters(set memo.Ordered[writer], members []memo.Member[writer, struct{}]) memo.Ordered[writer] {
+	if set.Len() == 0 {
+		set = memo.NewOrdered(compareWriters)
+	}
+	for _, m := range members {
+		if m.Has {
+			set = set.Insert(m.ID)
+		} else {
+			set = set.Delete(m.ID)
+		}
+	}
+	return set
 }
 
-func compareIdentities(a, b identity) int { return strings.Compare(a.Header, b.Header) }
+// ruleAim is the aim of a rule, with the namespace of the rule's route.
+type ruleAim struct {
+	*aim
+	Namespace string
+	// Free is a namespace whose policies do not count towards maxIdentityBytes, "" if those of all namespaces count.
+	Free string
+}
 
-// report adds an error for each namespace with too many identity headers (see identityAt) at a Gateway.
-func (r *identityRules) report(all *problemFold) {
-	problemsFrom(all, "identitynames", r.names, func(names memo.Ordered[identity]) []manifest.Problem {
-		for first := range names.All() {
-			if closed := first.overfull(names); closed != nil {
-				return []manifest.Problem{{
-					Code: "TooManyCopies", Severity: manifest.Error, Object: first.Route, Field: "metadata.name", Message: closed.Why + "; its routes there answer 500",
-					Hint: "use one header for all routes: clientIdHeader of policies, and what other fields call the user's name",
-				}}
+// aims returns the aims of the rules of a node that is a root.
+func (out *flatOut) aims() []ruleAim {
+	all := aimsIn(out.Entries)
+	for _, to := range out.Unplaced {
+		all = append(all, ruleAim{aim: to, Namespace: out.namespace})
+	}
+	return all
+}
+
+// aims returns the aims of the rules that a node adds to virtual hosts.
+func (out *graftOut) aims(node flatKey) []ruleAim {
+	all := aimsIn(out.Entries)
+	for _, to := range out.Unplaced {
+		all = append(all, ruleAim{aim: to, Namespace: node.Route.Namespace})
+	}
+	return all
+}
+
+// aimsIn returns the aims of rules whose policies write identity headers.
+func aimsIn(entries []*entry) (all []ruleAim) {
+	for _, e := range entries {
+		if e.Aim != nil && len(e.Aim.Writes) > 0 {
+			all = append(all, ruleAim{aim: e.Aim, Namespace: e.Rule.Source.Key.Namespace})
+		}
+	}
+	return all
+}
+
+// yieldWriters yields the identity headers that the policies of some rules write, for each subject: the namespace of
+// the policy, that of the rule, and the backends that the rule leads to. For a backend count the policies of its own
+// namespace and of cluster paths: another team must not decide what its clients may send. The parameter id says what
+// brings the rules.
+func yieldWriters(gateway string, rules []ruleAim, id writerID, yield func(memo.Place[writerAt, writerID], struct{})) {
+	seen := map[writerAt]bool{}
+	for _, rule := range rules {
+		for _, by := range rule.Writes {
+			subjects := []manifest.Key{namespaceKey(by.Policy.Namespace), namespaceKey(rule.Namespace)}
+			for _, backend := range rule.Leads {
+				if by.Trusted || by.Policy.Namespace == backend.Namespace {
+					subjects = append(subjects, backend)
+				}
+			}
+			counted := !by.Trusted && by.Policy.Namespace != rule.Free
+			for _, subject := range subjects {
+				for _, header := range by.Headers {
+					at := writerAt{subjectAt{gateway, subject}, writer{header.Name, by.Policy, header.Field, counted}}
+					if !seen[at] {
+						seen[at] = true
+						yield(memo.Place[writerAt, writerID]{Key: at, ID: id}, struct{}{})
+					}
+				}
 			}
 		}
-		return nil
-	})
+	}
 }
 
-// overfull returns the reason why the routes of a namespace answer 500: the names of the namespace's identity
-// headers (see identityAt) are together longer than maxIdentityBytes. If they are within that limit, the result
-// is nil.
-func (t tenantAt) overfull(names memo.Ordered[identity]) *closing {
-	size := 0
-	for name := range names.All() {
-		size += len(name.Header)
+// namespaceKey returns the key of a Namespace.
+func namespaceKey(name string) manifest.Key { return manifest.Key{Kind: "Namespace", Name: name} }
+
+// hostWrites has what the policies of a listener write, and the groups of one of its virtual hosts.
+type hostWrites struct {
+	Writes []*written
+	Groups []*group
+	Free   string // the namespace of the Gateway
+}
+
+// runHostWrites returns what the policies of a virtual host's listener write, nil if they write nothing.
+func (r *identityRules) runHostWrites(c *memo.Ctx, key tableKey) *hostWrites {
+	at, policed := r.in.listenerOf(c, key)
+	if !policed {
+		return nil
+	}
+	writes := r.in.level.Get(c, at).Writes
+	if len(writes) == 0 {
+		return nil
+	}
+	out := &hostWrites{Writes: writes, Free: ir.GatewayKey(key.Gateway).Namespace}
+	for g := range r.groupSet.Get(c, key).All() {
+		out.Groups = append(out.Groups, g)
+	}
+	return out
+}
+
+// aims returns the aims of the rules of the virtual host, as far as the policies of the listener matter.
+func (h *hostWrites) aims() (all []ruleAim) {
+	if h == nil {
+		return nil
+	}
+	for _, g := range h.Groups {
+		all = append(all, ruleAim{&aim{g.Leads, h.Writes}, g.Namespace, h.Free})
+	}
+	return all
+}
+
+// maxIdentityBytes limits the total length, in bytes, of the names of the identity headers that the policies of a
+// namespace write at a Gateway. The limit is necessary because virtual hosts and routes repeat all these names.
+const maxIdentityBytes = 2 << 10
+
+// overfull says that the policies of a namespace write too many identity headers at a Gateway.
+type overfull struct {
+	closing
+	problem manifest.Problem
+}
+
+// runOverfull returns why the routes of a namespace, and those under its policies, answer 500: the names of the
+// identity headers that its policies write at the Gateway are together longer than maxIdentityBytes. If they are
+// within that limit, the result is nil. Subject must be a Namespace.
+func (r *identityRules) runOverfull(c *memo.Ctx, key subjectAt) *overfull {
+	writers, _ := r.names.Get(c, key)
+	size, last, first := 0, "", writer{}
+	for w := range writers.All() {
+		if w.Counted && w.Policy.Namespace == key.Subject.Name && w.Header != last {
+			size, last = size+len(w.Header), w.Header
+			if first.Header == "" {
+				first = w
+			}
+		}
 	}
 	if size <= maxIdentityBytes {
 		return nil
 	}
-	return &closing{
-		Why: fmt.Sprintf("TooManyCopies: the names of the identity headers of namespace %s at Gateway %s are longer together than %d bytes", t.Namespace, t.Gateway, maxIdentityBytes),
-		At:  ir.Part{Kind: ir.PartClosed, Object: manifest.Key{Kind: "Namespace", Name: t.Namespace}, Field: "metadata.name"},
-	}
+	why := fmt.Sprintf("TooManyCopies: the names of the identity headers of namespace %s at Gateway %s are longer together than %d bytes", key.Subject.Name, key.Gateway, maxIdentityBytes)
+	return &overfull{closing{Why: why, At: ir.Part{Kind: ir.PartClosed, Object: key.Subject, Field: "metadata.name"}}, manifest.Problem{
+		Code: "TooManyCopies", Severity: manifest.Error, Object: first.Policy, Field: first.Field, Message: why + "; its routes there, and those of its policies, answer 500",
+		Hint: "use one header for all routes: clientIdHeader of policies, and what other fields call the user's name",
+	}}
 }
 
-// yieldIdentities calls yield for each identity header (see identityAt) that the policies of the given entries set.
-// The parameter node is the node that the entries belong to. yield gets a Place whose Key is the header and whose ID
-// is node. Its second argument is node, too: the node becomes one of the nodes that set the header. The map seen has
-// the headers that were yielded before. yieldIdentities skips these, and adds the new ones.
-func yieldIdentities(node flatKey, gateway string, entries []*entry, seen map[identityAt]bool, yield func(memo.Place[identityAt, flatKey], flatKey)) {
-	for _, e := range entries {
-		if e.Rule.Action.Extras == nil && e.Rule.Action.ExternalAuth == nil {
-			continue
+// report adds the problems of identity headers: an error for each namespace with too many of them at a Gateway, a
+// warning for each name that another namespace reads as a credential, and what is wrong with changed rules.
+func (r *identityRules) report(all *problemFold) {
+	problemsFrom(all, "overfull", r.overfull, func(o *overfull) []manifest.Problem {
+		if o == nil {
+			return nil
 		}
-		for _, identity := range e.Rule.Action.Identities() {
-			at := identityAt{tenantAt{gateway, e.Rule.Source.Key.Namespace}, identity.Name}
-			if !seen[at] {
-				seen[at] = true
-				yield(memo.Place[identityAt, flatKey]{Key: at, ID: node}, node)
-			}
-		}
-	}
-}
-
-// forged returns the sorted names of the identity headers (see identityAt) that a virtual host removes from the
-// requests of clients, so that clients cannot forge these headers. Some of the headers are set by the policies of the
-// listener (the parameter host). The others are set by policies in the namespaces that have routes in the virtual
-// host (the parameter owners). If the header names of a namespace are too long (see overfull), they are left out. The
-// map closed then has the namespace, with the reason. The routes of the namespace answer 500.
-func (r *identityRules) forged(c *memo.Ctx, gateway string, owners memo.Ordered[owner], host *hostPolicy) (names []string, closed map[string]*closing) {
-	if host != nil {
-		names = host.Extras.IdentityNames()
-	}
-	if tenants, _ := r.tenants.Get(c, gateway); tenants > 0 {
-		closed = map[string]*closing{}
-		for owner := range owners.All() {
-			tenant := tenantAt{gateway, owner.Namespace}
-			own, _ := r.names.Get(c, tenant)
-			if why := tenant.overfull(own); why != nil {
-				closed[owner.Namespace] = why
-				continue
-			}
-			for identity := range own.All() {
-				names = append(names, identity.Header)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), closed
-}
-
-// closing returns a copy of the table t in which the rules of some namespaces are replaced by rules that answer 500.
-// The parameter namespaces maps each of these namespaces to the reason. If the map is empty, closing returns t
-// itself. The copy has only rules: all its other fields are zero.
-func (t table) closing(namespaces map[string]*closing) table {
-	if len(namespaces) == 0 {
-		return t
-	}
-	out := table{rules: memo.NewOrdered(compareEntries)}
-	for e := range t.rules.All() {
-		if by := namespaces[e.Rule.Source.Key.Namespace]; by != nil {
-			e = e.closed(by)
-		}
-		out.rules = out.rules.Insert(e)
-	}
-	return out
+		return []manifest.Problem{o.problem}
+	})
+	problemsFrom(all, "mounted", r.mounted, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
+	problemsFrom(all, "grafted", r.grafted, func(g *graftOut) []manifest.Problem { return g.placed.Problems })
+	r.reportClashes(all)
 }

@@ -55,7 +55,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
 	}
-	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
+	out := &flatOut{Hosts: hosts, namespace: key.Route.Namespace, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
 		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // gRPC needs HTTP/2, whatever the port's protocol is
 		return r.in.backend.Get(c, to)
@@ -68,11 +68,15 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	}
 	r.in.addPolicies(c, object, out)
 	out.rejected, _ = r.in.quarantine.routes.Get(c, key.Route)
+	aims := r.aimsOf(c, object)
+	for _, point := range out.Points {
+		out.guard(point, aims(point.Rest, out.Writes[point.Rest.Name]))
+	}
 	works := len(out.Points) > 0
 	added := out.addSignInRules(setting.Links, func(rule *ir.Rule) manifest.Key { return r.in.providerAbove(c, rule) })
 	for _, rule := range append(added, out.Rules...) { // delegation can create many rules, each with expressions to compile
 		c.Pause()
-		e, problems := out.encode(rule)
+		e, problems := out.encode(rule, aims(rule, out.Writes[rule.Name]))
 		if len(problems) > 0 {
 			out.Problems = append(out.Problems, problems...)
 		}
@@ -80,7 +84,10 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 			out.Unserved(problems[0].Field + ": " + problems[0].Message)
 		}
 		if e != nil && key.Port == 0 { // no table contains it
-			e = &entry{Rule: e.Rule, Own: e.Own}
+			e = &entry{Rule: e.Rule, Own: e.Own, Aim: e.Aim}
+		}
+		if to := aims(rule, out.Writes[rule.Name]); e == nil && to != nil {
+			out.Unplaced = append(out.Unplaced, to)
 		}
 		if e != nil {
 			out.Entries = append(out.Entries, e)

@@ -49,7 +49,10 @@ type policyOut struct {
 	// Counted is true if the policy counts toward the limits on what policies of Gateways and listeners may cost
 	// Envoy (see weigh and tooLongForRoutes). A policy in a file that the flag --cluster-paths names does not
 	// count, because it belongs to the operator.
-	Counted  bool
+	Counted bool
+	// Written are the identity headers that the policy writes, whether or not it can be used. It is nil if there are
+	// none.
+	Written  *written
 	Problems []manifest.Problem
 }
 
@@ -64,6 +67,8 @@ type levelOut struct {
 	// Burden is what the policies of this level alone add to each match of the rule, without the policies of other
 	// levels.
 	Burden route.Burden
+	// Writes are the identity headers that the policies of this level write, also those that cannot be used.
+	Writes []*written
 }
 
 type policyIn struct {
@@ -122,6 +127,7 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 		Attached: &policy.Attached{Origin: route.OriginOf(object), Weight: weight, Spec: spec},
 		Counted:  object.Source != manifest.ClusterPaths, Problems: unreadable,
 	}
+	out.Written = writtenBy(key, object.Source, r.in.identityHeaders(c, spec))
 	extras, problems := policy.Lower(spec)
 	if denied := append(r.in.notGranted(c, key, extras), r.in.notUsers(c, object, extras)...); len(denied) > 0 {
 		problems = append(problems, denied...)
@@ -191,84 +197,14 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	if !ok {
 		return &policyOut{}
 	}
+	names := slices.Clone(from.Identities)
+	for _, extension := range from.Extensions {
+		names = append(names, r.in.extension.Get(c, extension).Writes...)
+	}
 	return &policyOut{
+		Written:  writtenBy(key, from.Source, policy.Identities("spec", names...)),
 		Attached: &policy.Attached{Origin: &ir.Origin{Key: key}, Spec: &api.TrafficPolicySpec{}},
 		Unusable: from.Message(), Field: from.Mistakes[0].Field, Invalid: true,
-	}
-}
-
-// gathering collects the policies that apply to one rule, or to one listener, before they are merged.
-type gathering struct {
-	get   func(manifest.Key) *policyOut
-	specs []*policy.Attached
-	// counted are the policies in specs whose policyOut.Counted is true.
-	counted []*policy.Attached
-	// closed is the reason why the rules answer 500, nil if they serve. streams is the reason why connections
-	// are refused, nil if they are not. Of several reasons, closing.before decides which one is kept.
-	closed, streams *closing
-}
-
-// gathering returns an empty gathering. When a policy is added later, the gathering reads the result of that
-// policy through c.
-func (r *policyRules) gathering(c *memo.Ctx) *gathering {
-	return &gathering{get: func(of manifest.Key) *policyOut { return r.policy.Get(c, of) }}
-}
-
-// close records the reason why the rules answer 500. If another reason was recorded earlier, closing.before decides
-// which of the two is kept. If streams is true, connections of TCP, TLS and UDP listeners are refused for the same
-// reason.
-func (g *gathering) close(reason *closing, streams bool) {
-	if reason.before(g.closed) {
-		g.closed = reason
-	}
-	if streams && reason.before(g.streams) {
-		g.streams = reason
-	}
-}
-
-// add adds the policy with the given key. The parameter standing says how the policy applies, for example by
-// its targetRef. If the policy cannot be used, the rules answer 500. If the policy does not exist, add changes
-// nothing, and found is false.
-func (g *gathering) add(key manifest.Key, standing policy.Standing) (found bool) {
-	p := g.get(key)
-	if p.Attached == nil {
-		return false
-	}
-	if p.Unusable != "" {
-		why := "%s cannot be used: %s"
-		if p.Invalid {
-			why = "%s is invalid: %s"
-		}
-		g.close(&closing{fmt.Sprintf(why, key, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: key, Field: p.Field}, p.Unasked},
-			p.Invalid || policy.SetsForStreams(p.Attached.Spec))
-	}
-	attached := *p.Attached
-	attached.Standing = standing
-	g.specs = append(g.specs, &attached)
-	if p.Counted {
-		g.counted = append(g.counted, &attached)
-	}
-	return true
-}
-
-// attach adds the policies that apply to one section of an object: a rule of a route, or a listener. They are the
-// policies that target the section, and the policies that target the whole object. The parameter policies has the
-// policies that target the object or any of its sections, and kind is their kind, for the message. If too many
-// policies apply, attach adds none, and the rules answer 500.
-func (g *gathering) attach(policies *attachments, section, kind string) {
-	if crowded := policies.closing(kind, section); crowded != nil {
-		g.close(crowded, true)
-		return
-	}
-	for _, one := range policies.Aims {
-		for _, target := range one.Targets {
-			switch target.Section {
-			case "":
-				g.add(one.Policy, policy.ByObject)
-			case section:
-				g.add(one.Policy, policy.BySection)
-			}
-		}
 	}
 }
 
@@ -305,6 +241,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 		}
 	}
 	gathered.attach(at, api.Text(rule.Name), r.aims.kind)
+	out.Writes = gathered.writes
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
 	if out.Closed = gathered.closed; out.Closed == nil {

@@ -70,7 +70,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 	own, targeted := route.Rules(object), r.aims.any(c, object.Key)
 	var last []*levelOut
 	var joined joinedLevels
-	for _, rule := range rules {
+	for _, rule := range rules { // the rules for sign-in are added later, and lead to no backend
 		levels := r.policyLevels(c, object.Key, own, rule, targeted)
 		if levels == nil {
 			continue
@@ -83,6 +83,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 			out.addSignIns(signInsOf(joined.extras))
 		}
 		joined.apply(rule, out)
+		out.write(rule, joined.writes)
 	}
 }
 
@@ -103,6 +104,8 @@ type joinedLevels struct {
 	// auth are the policies with extAuth that the filter ExternalAuth of a route may replace, and cors those with cors
 	// for the filter CORS.
 	auth, cors []fieldLevel
+	// writes are the identity headers that the policies of all levels write, in force or not.
+	writes []*written
 }
 
 // fieldLevel is a policy that sets a field, and the index of the policy.Level with that policy. If prefers is true,
@@ -122,6 +125,7 @@ func (r *policyRules) join(c *memo.Ctx, levels []*levelOut) joinedLevels {
 			level = &levelOut{}
 		}
 		list = append(list, level.Level)
+		out.writes = append(out.writes, level.Writes...)
 		if level.Closed.before(out.closed) {
 			out.closed, out.closedBy = level.Closed, i
 		}

@@ -76,10 +76,6 @@ func newRootRules(e *memo.Engine, in rootIn) *rootRules {
 	return r
 }
 
-func (r *rootRules) report(all *problemFold) {
-	problemsFrom(all, "mount", r.mount, func(m *mountOut) []manifest.Problem { return m.placed.Problems })
-}
-
 // inTables selects the routes whose rules are in virtual hosts. It returns a list with the key of an HTTPRoute
 // or GRPCRoute, and nil for any other kind of route.
 func inTables(key manifest.Key, _ *manifest.Object) []manifest.Key {

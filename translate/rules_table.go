@@ -19,8 +19,6 @@ type tableIn struct {
 	claimed *memo.Fold[tableKey, string, string, claim]
 	*identityRules
 	gateways    *gatewayRules
-	mount       *memo.Rule[manifest.Key, *mountOut]
-	graft       *memo.Rule[flatKey, *graftOut]
 	quarantine  *quarantineInputs
 	TrustedHops uint32
 	Weighted    bool
@@ -40,7 +38,7 @@ func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 	r.groupTwins = groupTwins(maphash.MakeSeed())
 	r.step = tableStep(r.groupTwins)
 	r.table = memo.NewFold[tableKey, string, *entry](e, "table", r.step, sameTable)
-	memo.From(r.table, in.mount, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
+	memo.From(r.table, in.mounted, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {
 			for _, e := range m.placed.in(key, flat.Entries) {
 				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
@@ -50,7 +48,7 @@ func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 			}
 		})
 	}, sameEntry)
-	memo.From(r.table, in.graft, func(_ flatKey, g *graftOut, yield func(memo.Place[tableKey, string], *entry)) {
+	memo.From(r.table, in.grafted, func(_ flatKey, g *graftOut, yield func(memo.Place[tableKey, string], *entry)) {
 		for _, key := range g.Tables {
 			for _, e := range g.placed.in(key, g.Entries) {
 				yield(memo.Place[tableKey, string]{Key: key, ID: e.Rule.Name}, e)
@@ -88,9 +86,8 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	}
 	table, _ := r.table.Get(c, key)
 	out := &hostOut{Key: key, Policy: r.in.hostPolicyOf(c, key), Insecure: key.Chain == "" && r.in.TrustedHops == 0}
-	forged, closed := r.in.forged(c, key.Gateway, table.owners, out.Policy)
-	table = r.withSignIn(table.closing(closed), key.Gateway, out.Policy)
-	out.Table, out.Forged = table.rules, forged
+	table = r.withSignIn(table, key.Gateway, out.Policy)
+	out.Table, out.Forged = table.rules, r.in.forgedAt(c, key).Names
 	leaves := table.leaves()
 	out.Rejected = r.rejectionOf(c, key, out.extras())
 	if leaves != nil {

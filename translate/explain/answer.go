@@ -107,11 +107,10 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 		return answer
 	}
 	if host != nil {
-		answer.Forged = r.forges(host.Forged)
 		answer.tryRules(rules(host, r.path), host.Forged, r)
-	}
-	if host != nil { // rules are compared with these headers, and policies and backends do not see them
-		r = r.without(host.Forged)
+		removed := removedBy(host.Forged, answer.Rule)
+		answer.Forged = r.forges(removed)
+		r = r.without(removed) // rules are compared with these headers, and policies and backends do not see them
 	}
 	answer.Outcome = outcome(answer.Rule, r)
 	var all []string
@@ -124,7 +123,8 @@ func ask(view *ir.View, query Query, rules func(host *ir.HostView, path string) 
 
 // tryRules compares the request with the rules of a virtual host, in order. It sets Rule, Passed, Unsure,
 // Considered, Behind and Costly. It stops early if the answer is Costly, or if Behind has maxShown rules.
-// forged are the headers that only policies may set: Envoy removes them after it has chosen a rule.
+// forged are the headers that only policies may set, and that all rules of the host remove: Envoy removes them after
+// it has chosen a rule.
 func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request) {
 	for rule := range rules {
 		result, reason := r.matches(&rule.Match)
@@ -137,7 +137,7 @@ func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request)
 		case a.Rule == nil:
 			a.Passed++
 			if result == may && len(a.Unsure) < maxShown {
-				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r.without(forged))})
+				a.Unsure = append(a.Unsure, Unsure{rule, reason, outcome(rule, r.without(removedBy(forged, rule)))})
 			}
 			if reason != pathDiffers && len(a.Considered) < maxShown {
 				a.Considered = append(a.Considered, Miss{Rule: rule, Reason: reason})
@@ -149,6 +149,14 @@ func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request)
 			return
 		}
 	}
+}
+
+// removedBy returns the identity headers that are removed from a request for which Envoy has chosen a rule: those of
+// the virtual host (the parameter forged), and those of the rule, which may be nil.
+func removedBy(forged []string, rule *ir.Rule) []string {
+	names := slices.Concat(forged, rule.Forged())
+	slices.Sort(names)
+	return names
 }
 
 // pick returns the listener that accepts a query, and the virtual host for the query's host. host is nil if the

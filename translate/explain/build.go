@@ -42,7 +42,7 @@ func (b *requestReporter) route() {
 	}
 	for _, name := range b.answer.Forged {
 		b.report.Actions = append(b.report.Actions, ActionReport{
-			Type: IdentityHeader, Does: fmt.Sprintf("header %s of the client is removed: policies set it for routes of the host's namespaces", name), From: []Source{},
+			Type: IdentityHeader, Does: fmt.Sprintf("header %s of the client is removed: policies set it for backends or namespaces of the route", name), From: []Source{},
 		})
 	}
 	byKind := map[string]int{}

@@ -83,8 +83,8 @@ type Extras struct {
 	// own redirect; policies never do.
 	LocationPort uint32
 
-	// Forged are the identity headers that a virtual host removes from clients' requests, sorted. They are set for
-	// the virtual host; policies never set them.
+	// Forged are the identity headers that a virtual host or a route removes from clients' requests, sorted. A route
+	// removes those of its virtual host, too, and does not list them. Policies never set Forged.
 	Forged []string
 
 	// Replaced are the fields of the virtual host's policies that the route sets itself, even if only to turn the

@@ -6,8 +6,8 @@ import (
 )
 
 // Identity is a request header that a filter sets to tell the backend who sent the request. If a client's request
-// already has such a header, the header is forged. So virtual hosts remove it
-// (docs/design/policies.md#identity-headers-are-removed-on-every-route-of-a-host).
+// already has such a header, the header is forged. So the routes that could pass it on remove it
+// (docs/design/policies.md#identity-headers-are-removed-where-a-backend-could-believe-them).
 type Identity struct {
 	// Name is in lower case.
 	Name string
@@ -17,7 +17,7 @@ type Identity struct {
 
 // Identities returns the identity headers that the filters of the extras set, except UserHeader, which Envoy always
 // removes from clients' requests. It returns nil if e is nil. A new policy field that sets an identity header must
-// be added to this function.
+// be added to this function, and to policy.IdentityHeaders.
 func (e *Extras) Identities() []Identity {
 	if e == nil {
 		return nil
@@ -46,17 +46,6 @@ func (a *JWTAuth) identities() (out []Identity) {
 	return out
 }
 
-// Identities returns the identity headers that are set by the filters of an action. If the route has its own
-// ExternalAuth, only this ExternalAuth counts, and not the ExtAuth of policies.
-func (a *Action) Identities() []Identity {
-	if a.ExternalAuth == nil {
-		return a.Extras.Identities()
-	}
-	extras := a.Extras.OrNone()
-	extras.ExtAuth = a.ExternalAuth
-	return extras.Identities()
-}
-
 // identities returns the headers that an HTTP service for authorization sets in requests to the backend, without
 // these headers:
 //   - headers that clients usually send (IsClientHeader);
@@ -76,18 +65,49 @@ func (a *ExtAuth) identities() (out []Identity) {
 	return out
 }
 
-// IdentityNames returns the names of the headers that Identities returns, sorted and unique.
-func (e *Extras) IdentityNames() []string {
-	var out []string
-	for _, identity := range e.Identities() {
-		out = append(out, identity.Name)
+// IdentityName returns the name under which a header counts as an identity header: in lower case, with "-" for "_".
+// ok is false if clients send the header themselves (IsClientHeader), or if Envoy always removes it (UserHeader).
+func IdentityName(header string) (name string, ok bool) {
+	name = strings.ReplaceAll(strings.ToLower(header), "_", "-")
+	return name, name != UserHeader && !IsClientHeader(name)
+}
+
+// CredentialHeader is a request header that a filter reads as a credential, in lower case, with the policy field of
+// the filter.
+type CredentialHeader struct {
+	Field Field
+	Name  string
+}
+
+// CredentialHeaders returns the request headers that the filters of an action read as a credential, or send to a
+// service for authorization: headers of keys and tokens, and headersToForward.
+func (a *Action) CredentialHeaders() (out []CredentialHeader) {
+	add := func(field Field, name string) {
+		if name != "" {
+			out = append(out, CredentialHeader{field, strings.ToLower(name)})
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	if auth := a.AuthInForce(); auth != nil && auth.Extension != nil {
+		for _, name := range auth.Extension.Auth.Headers {
+			add(FieldExtAuth, name)
+		}
+	}
+	extras := a.Extras.OrNone()
+	if extras.APIKeyAuth != nil {
+		for _, source := range extras.APIKeyAuth.Sources {
+			add(FieldAPIKeyAuth, source.Header)
+		}
+	}
+	if extras.JWTAuth != nil && extras.JWTAuth.Extension != nil && extras.JWTAuth.Extension.JWT != nil {
+		for _, p := range extras.JWTAuth.Extension.JWT.Providers {
+			add(FieldJWTAuth, p.Header)
+		}
+	}
+	return out
 }
 
 // clientHeaders returns the headers that clients usually send, in lower case. They are never identity headers,
-// because identity headers are removed from the requests to all routes of a host. A name that ends in "-" means
+// because identity headers are removed from the requests to many routes. A name that ends in "-" means
 // all names that begin with it.
 func clientHeaders() []string {
 	return []string{
@@ -107,4 +127,13 @@ func IsClientHeader(name string) bool {
 	return slices.ContainsFunc(clientHeaders(), func(known string) bool {
 		return name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known)
 	})
+}
+
+// Forged returns the identity headers that the rule removes from clients' requests, besides those of its virtual
+// host (HostView.Forged).
+func (r *Rule) Forged() []string {
+	if r == nil || r.Action.Extras == nil {
+		return nil
+	}
+	return r.Action.Extras.Forged
 }

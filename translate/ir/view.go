@@ -76,7 +76,8 @@ type HostView struct {
 	// Rules returns the rules in the order in which Envoy tries them. Len is their number.
 	Rules iter.Seq[*Rule]
 	Len   int
-	// Forged are the identity headers that are removed from clients' requests.
+	// Forged are the identity headers that are removed from clients' requests to all routes of the host. A rule may
+	// remove more (see the method Rule.Forged).
 	Forged []string
 	// Attached returns the TrafficPolicies that affect a rule: the policies attached to its route, to the routes
 	// above it and to its listener. It may be nil.

@@ -9,8 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// forgedFilter returns the filter that removes identity headers (ir.Identity) from a client's request. It is
-// the first filter, because later filters set these headers. Only virtual hosts configure it.
+// forgedFilter returns the filter that removes identity headers (ir.Identity) from a client's request, and from its
+// trailers: some backends read both as one. It is the first filter, because later filters set these headers. Virtual
+// hosts and routes configure it, and Envoy applies both.
 func forgedFilter() httpFilter {
 	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
 }
@@ -23,6 +24,7 @@ func removeForged(extras *ir.Extras) message {
 	mutations := &headerv3.Mutations{}
 	for _, name := range extras.Forged {
 		mutations.RequestMutations = append(mutations.RequestMutations, removal(name))
+		mutations.RequestTrailersMutations = append(mutations.RequestTrailersMutations, removal(name))
 	}
 	return &headerv3.HeaderMutationPerRoute{Mutations: mutations}
 }
