@@ -47,6 +47,7 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	}
 	s.history.begun = true
 	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
+	s.history.invalid, s.history.absent = map[manifest.Key]*Invalid{}, map[manifest.Key]struct{}{}
 }
 
 // Anew returns a new Store, which replaces a Store that a panic left in an inconsistent state. The new Store serves

@@ -54,11 +54,16 @@ func (s *problemLists) contest(d, winner *definition) manifest.Problem {
 	return p
 }
 
-// keptProblems returns one warning for each file with stale objects.
+// keptProblems returns one warning for each file with stale objects. It leaves out objects of frozen namespaces.
 func (s *problemLists) keptProblems() []manifest.Problem {
 	var all []manifest.Problem
 	for path, keys := range s.serving.kept {
-		sorted := slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys)
+		sorted := slices.DeleteFunc(slices.SortedFunc(maps.Keys(keys), manifest.CompareKeys), func(key manifest.Key) bool {
+			return s.serving.served[key].kept.frozen != nil
+		})
+		if len(sorted) == 0 {
+			continue
+		}
 		p := manifest.Problem{
 			Code: "LastGoodKept", Severity: manifest.Warning, File: path, Object: sorted[0],
 			Hint: "fix the errors in the file; an object is removed once the file is valid without it, or is deleted",

@@ -94,12 +94,18 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 		now = s.invalidOf(key)
 	}
 	before := s.invalid[key]
+	if s.frozen.Holds(key) && !reflect.DeepEqual(now, before) {
+		s.held[key] = struct{}{}
+		return
+	}
 	s.fresh.sure = s.fresh.sure && now == nil && before == nil
 	switch {
 	case now != nil && !reflect.DeepEqual(now, before):
+		s.history.rememberInvalid(key, before)
 		s.invalid[key] = now
 		change.Invalid = append(change.Invalid, now)
 	case now == nil && before != nil:
+		s.history.rememberInvalid(key, before)
 		delete(s.invalid, key)
 		if !serving {
 			change.Gone = append(change.Gone, key)

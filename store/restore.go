@@ -266,6 +266,7 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 func (s *Store) completeRestored(change *Change) {
 	for key := range s.saves.absent {
 		s.saves.changed(key)
+		s.history.absent[key] = struct{}{}
 	}
 	clear(s.saves.absent)
 	if s.saves.restored {

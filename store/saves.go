@@ -28,7 +28,24 @@ func (s *saves) changed(key manifest.Key) {
 type history struct {
 	begun    bool // Restore or Applied was called
 	previous map[manifest.Key]served
+	invalid  map[manifest.Key]*Invalid      // likewise, the Invalid of each key that got another one
+	absent   map[manifest.Key]struct{}      // objects that Restore found without content, until Applied is called
 	withheld map[manifest.Key]formerVersion // versions that are served instead of those in the Store
+}
+
+func newHistory() *history {
+	return &history{
+		previous: map[manifest.Key]served{}, invalid: map[manifest.Key]*Invalid{}, absent: map[manifest.Key]struct{}{},
+		withheld: map[manifest.Key]formerVersion{},
+	}
+}
+
+// rememberInvalid records the Invalid that a key had until now, or nil. For each key, only the first call after a call
+// of Applied has an effect.
+func (s *history) rememberInvalid(key manifest.Key, before *Invalid) {
+	if _, known := s.invalid[key]; !known {
+		s.invalid[key] = before
+	}
 }
 
 // remember records the object that was served under a key until now: the parameter before, which is zero if no

@@ -17,10 +17,11 @@ type served struct {
 // kept describes a stale object: the folder has no valid definition of the object any more, so the version that was
 // served before stays served.
 type kept struct {
-	path  string    // the file that should define the object
-	twins bool      // the version that stays served has duplicate listeners (see twinRules)
-	since time.Time // when the object became stale
-	text  []byte    // the text that is saved for a restart (see served.saved)
+	frozen *Reason   // why the object's namespace is frozen; nil if its file has no valid definition
+	path   string    // the file that should define the object
+	twins  bool      // the version that stays served has duplicate listeners (see twinRules)
+	since  time.Time // when the object became stale
+	text   []byte    // the text that is saved for a restart (see served.saved)
 }
 
 // path returns the file of the object. It returns "" if no object is served.

@@ -23,18 +23,20 @@ type serving struct {
 	rejected  map[manifest.Key][]*rejectedDefinition // those of one file are in the order of the file
 	invalid   map[manifest.Key]*Invalid              // what the Changes so far reported as invalid and not served
 	unsettled map[manifest.Key]struct{}              // keys for which the next Tree must decide again
+	frozen    Frozen                                 // the frozen namespaces
+	held      map[manifest.Key]struct{}              // keys that differ from their files because they are frozen
 	mistakes  map[manifest.Key]manifest.Problem      // problems of keys for which a decision panicked
 }
 
 func newServing(options Options, files *sources) *serving {
 	return &serving{
 		sources: files, fence: files.fence,
-		history: &history{previous: map[manifest.Key]served{}, withheld: map[manifest.Key]formerVersion{}},
+		history: newHistory(),
 		saves:   &saves{on: options.Save, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{}},
 		fresh:   &fresh{}, keepNothing: options.KeepNothing,
 		served: map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
 		kept: map[string]map[manifest.Key]struct{}{}, rejected: map[manifest.Key][]*rejectedDefinition{}, invalid: map[manifest.Key]*Invalid{},
-		unsettled: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
+		unsettled: map[manifest.Key]struct{}{}, held: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
 	}
 }
 
@@ -104,6 +106,9 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 		s.contested[key] = struct{}{}
 	}
 	s.doubt(key)
+	if s.settleFrozen(key, inside, now, change) {
+		return
+	}
 	before, serving := s.served[key]
 	if len(inside) > 0 {
 		s.release(key, before.path())
@@ -134,9 +139,14 @@ func (s *serving) settle(key manifest.Key, now time.Time, change *Change) {
 		return
 	}
 	s.release(key, before.path())
-	if !s.keepNothing && s.keepMoved(key, before, now, change) {
-		return
+	if s.keepNothing || !s.keepMoved(key, before, now, change) {
+		s.remove(key, before, change)
 	}
+}
+
+// remove ends that an object is served. The parameter before is its version.
+func (s *serving) remove(key manifest.Key, before served, change *Change) {
+	s.release(key, before.path())
 	s.saves.changed(key)
 	s.history.remember(key, before)
 	delete(s.served, key)

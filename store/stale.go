@@ -13,6 +13,7 @@ import (
 //   - The folder has no valid version of the object. For example, the object's document is invalid, the object's file
 //     is skipped, or the file has an error and the object is no longer found in it.
 //   - gatefold cannot translate the folder's version (StaleBecause).
+//   - The object's namespace is frozen (Store.Freeze).
 type Stale struct {
 	Key manifest.Key
 	// Since is the time from which the earlier version is served for that reason. The saved state keeps it over
@@ -75,10 +76,14 @@ func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 	for path, keys := range s.serving.kept {
 		for key := range keys {
 			at, cause := s.serving.served[key], causes.of(path, key)
-			all = append(all, Stale{
+			one := Stale{
 				Key: key, Since: at.since(), Targets: s.targetsOf(at.object), Message: cause.Message,
 				Place: Place{File: path, Line: cause.Line, Column: cause.Column},
-			})
+			}
+			if why := at.kept.frozen; why != nil {
+				one.Place, one.Message = why.Place, why.Message
+			}
+			all = append(all, one)
 		}
 	}
 	slices.SortFunc(all, func(a, b Stale) int { return manifest.CompareKeys(a.Key, b.Key) })

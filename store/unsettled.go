@@ -62,6 +62,7 @@ func (s *serving) restorePrevious(key manifest.Key, before served, serving bool,
 // nil).
 func (s *serving) closeUnsettled(o *manifest.Object, message string, change *Change) {
 	if invalid := Withhold(o, message); invalid != nil {
+		s.history.rememberInvalid(o.Key, s.invalid[o.Key])
 		s.invalid[o.Key] = invalid
 		change.Invalid = append(change.Invalid, invalid)
 	}

@@ -61,10 +61,13 @@ func newTranslator(options Options) rules {
 func (t *translator) Apply(change store.Change) Result {
 	_ = t.Take(nil, change) // without stop, Take returns no error
 	t.settle()
+	result := t.Preview()
+	result.Delta, result.Infra, result.Status = t.delta(), t.infras(), t.statuses()
+	return result
+}
+
+func (t *translator) Preview() Result {
 	return Result{
-		Delta:    t.delta(),
-		Infra:    t.infras(),
-		Status:   t.statuses(),
 		Problems: t.last.allProblems(),
 		View:     t.last.view(),
 

@@ -17,6 +17,7 @@ type Translator struct{ rules rules }
 type rules interface {
 	Apply(change store.Change) Result
 	Take(stop memo.Stop, change store.Change) error
+	Preview() Result
 	Revert() bool
 	Former(key manifest.Key) *manifest.Object
 	Quarantine(set Quarantine)
@@ -39,6 +40,10 @@ func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(ch
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return t.rules.Take(stop, change)
 }
+
+// Preview returns the Result of what Take has taken, without the fields that have only changes (Delta, Infra and Status).
+// The next Apply returns those of all Changes since the last Apply, however often Preview is called between.
+func (t *Translator) Preview() Result { return t.rules.Preview() }
 
 // Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
 // updates what depends on them. The result usable is false if a panic left the Translator inconsistent. Then the

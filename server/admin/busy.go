@@ -25,7 +25,7 @@ const (
 )
 
 // BusySteps returns the names of the steps between a change of the folder and its publication, in order.
-func BusySteps() []string { return []string{"store", "translate", "locate", "test", "publish"} }
+func BusySteps() []string { return []string{"store", "translate", "test", "locate", "publish"} }
 
 // Words returns a message if the running step has taken at least BusyAlarm, or if a change has waited that long.
 // Otherwise it returns "".

@@ -25,6 +25,7 @@ func exampleless() map[string]string {
 		"NoTests":         "by `gatefold serve --gate-tests`",
 		"TestFailed":      "by `gatefold serve --gate-tests`, in a file of tests",
 		"TestsFailed":     "by `gatefold serve --gate-tests`",
+		"TestsIgnored":    "by `gatefold serve --gate-tests`",
 		"RejectedByEnvoy": "while an Envoy is connected that rejects what others accept",
 		"RevisionFrozen":  "by an Envoy of stage canary",
 		"TooManyEnvoys":   "by `gatefold serve --envoy`",

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestStepsHaveTheNamesOfTheMetric(t *testing.T) {
 	p, _, _ := newGated(t)
 	var steps []string
 	p.busy.now = func() time.Time {
-		if step := p.busy.step; step != "" && (len(steps) == 0 || steps[len(steps)-1] != step) {
+		if step := p.busy.step; step != "" && !slices.Contains(steps, step) {
 			steps = append(steps, step)
 		}
 		return time.Time{}

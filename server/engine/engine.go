@@ -112,7 +112,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 	p.server, p.state = srv, kept
 	if o.GateTests {
 		p.gate = newGate(folder)
-		srv.Register(p.gateFigures()...)
+		srv.Register(p.gate.figures()...)
 	}
 	issuers := newIssuers(o.Issuers, p, srv)
 	p.observers = []observer{

@@ -1,58 +1,48 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path"
-	"runtime"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/expect"
-	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/watcher"
 )
 
-const (
-	// testDeadline is how much CPU time the tests of a revision may take.
-	testDeadline = time.Minute
-	// maxFailures bounds how many failed tests are listed as problems.
-	maxFailures = 20
-)
-
-// The codes of problems that the gate reports.
-const (
-	testFailed  = "TestFailed"
-	testsFailed = "TestsFailed"
-	noTests     = "NoTests"
-)
-
-// gate implements Options.GateTests: it applies a revision of the folder only if the folder's tests pass. The
-// tests are the lines of its test files. For each line, package explain computes which response the translated
-// revision gives. A nil gate accepts every revision.
+// gate implements Options.GateTests: it applies what the folder says of a namespace only if the tests pass that are in
+// the namespace's files. The tests are the lines of test files. For each line, package explain computes which response
+// the translated revision gives. A nil gate accepts every revision.
 //
-// The store and the translator process a revision before the gate tests it. If a revision fails, the Store is
-// reset to what is served, and a new translator replaces the translator.
+// The store and the translator process a revision before the gate tests it. If tests fail, the gate freezes namespaces
+// (store.Store.Freeze): their objects become what they were, and the translator processes that, before anything is
+// published. Then the tests run again, because others may depend on what is frozen now.
 type gate struct {
 	prefix string // store.Options.PathPrefix
 	// The field seen has all files of the last Tree, and the field files has the test files, by path.
 	seen    watcher.Files
 	files   map[string]testFile
-	skipped []manifest.Problem // problems of test files that cannot be read
+	skipped map[string]manifest.Problem // problems of test files that cannot be read, by path
 	// restored is true if the Store started with a saved state.
 	restored bool
 
 	failures atomic.Int64 // tests that failed or could not be read in the last test run
-	unjudged bool         // the store has a revision that was not tested
-	failed   bool         // the last revision did not pass
-	// stale has the stale objects of what is served.
-	stale []store.Stale
+	frozen   *prometheus.GaugeVec
+	unjudged bool // the store has a revision that was not tested
+	again    bool // the tests had problems when they ran last, so that they run with each Tree
+	// served returns the View of what is served. It is nil if nothing is served.
+	served func() *ir.View
+	// told has the names of groups whose tests take too long, and the problems of what cannot be read (identity), if
+	// these hold nothing back because they are older than what is served.
+	told map[string]bool
+	// cold has the namespaces that are frozen since a start at which nothing was served.
+	cold map[string]bool
 }
 
 // testFile is the parsed content of a test file.
@@ -63,7 +53,13 @@ type testFile struct {
 
 // newGate returns a gate without test files.
 func newGate(r *reader) *gate {
-	return &gate{prefix: r.folder.Store.PathPrefix, files: map[string]testFile{}}
+	return &gate{
+		prefix: r.folder.Store.PathPrefix, files: map[string]testFile{}, skipped: map[string]manifest.Problem{},
+		told: map[string]bool{}, cold: map[string]bool{},
+		frozen: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "gatefold_namespace_frozen", Help: "1 for each namespace whose changes are not applied, because tests fail, with --gate-tests.",
+		}, []string{"namespace"}),
+	}
 }
 
 // gatedFile reports whether the watcher reads the file with this name if gatefold runs with --gate-tests: it reads
@@ -97,38 +93,26 @@ func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	}
 	tree.Files = tree.Files.With(nil, slices.Sorted(maps.Keys(g.files)))
 	before := g.skipped
-	g.skipped = nil
+	g.skipped = map[string]manifest.Problem{}
 	others := tree.Skipped[:0:0]
 	for _, skip := range tree.Skipped {
 		if !isTests(skip.Path) {
 			others = append(others, skip)
 			continue
 		}
-		g.skipped = append(g.skipped, manifest.Problem{
+		g.skipped[skip.Path] = manifest.Problem{
 			Code: string(skip.Reason), Severity: manifest.Error, File: path.Join(g.prefix, skip.Path),
 			Message: "the file of tests is not read: " + skip.Detail,
-		})
+		}
 	}
 	tree.Skipped = others
-	return tree, changed || !store.SameProblems(before, g.skipped) && len(before)+len(g.skipped) > 0
+	return tree, changed || !maps.Equal(before, g.skipped)
 }
 
-// tests returns all lines of the test files, and the problems of files and lines that cannot be read.
-func (g *gate) tests() (requests []expect.Request, problems []manifest.Problem) {
-	for _, name := range slices.Sorted(maps.Keys(g.files)) {
-		requests = append(requests, g.files[name].requests...)
-		problems = append(problems, g.files[name].problems...)
-	}
-	return requests, append(problems, g.skipped...)
-}
-
-// begin is called before the store gets a new Tree of the folder. It records the stale objects (store.Stale) of the
-// revision that is served now, and whether the store started with a saved state. takeBack needs both if the new
-// revision fails its tests.
+// begin is called before the store gets a new Tree of the folder. It lets the store apply the Tree to all namespaces,
+// and records whether the store started with a saved state.
 func (g *gate) begin(p *pipeline) {
-	if !g.unjudged && !g.failed {
-		g.stale = p.last.Stale
-	}
+	p.reader.store.Thaw()
 	if !p.published && len(p.reader.store.Restored()) > 0 {
 		g.restored = true
 	}
@@ -139,7 +123,7 @@ func (g *gate) begin(p *pipeline) {
 // did not apply the Tree (change.Hold), applied does nothing.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
-		g.unjudged = g.unjudged || g.failed || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
+		g.unjudged = g.unjudged || g.again || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }
 
@@ -157,125 +141,54 @@ func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Probl
 	return all
 }
 
-// gateFigures returns the metrics of the gate.
-func (p *pipeline) gateFigures() []prometheus.Collector {
-	return []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "gatefold_tests_failed", Help: "Tests of the folder that failed when they ran last, with --gate-tests: the folder is not applied unless it is 0.",
-	}, func() float64 { return float64(p.gate.failures.Load()) })}
+// figures returns the metrics of the gate.
+func (g *gate) figures() []prometheus.Collector {
+	return []prometheus.Collector{g.frozen, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gatefold_tests_failed", Help: "Tests of the folder that failed when they ran last, with --gate-tests: changes may be held back unless it is 0.",
+	}, func() float64 { return float64(g.failures.Load()) })}
 }
 
-// test runs the tests of a revision that was not tested yet. A revision without tests passes. In the following cases
-// the revision does not pass, and the run continues with what is served now (see takeBack):
-//   - A test fails, cannot be read, or names a Gateway that the folder does not have.
-//   - The tests need more CPU time than testDeadline.
+// test runs the tests of a revision that was not tested yet. Namespaces whose tests fail, or cannot be read, are frozen:
+// the run continues without their changes. A test that fails on what is served, too, freezes nothing. Everything is
+// frozen in these cases:
+//   - A test without path policies, or in a file of --cluster-paths, fails or cannot be read.
 //   - The folder became frozen (store.Change.Hold) before this revision could be tested.
 //
-// In the last case, test adds no problems to the run. In the other cases, it adds one problem that says why the
-// revision did not pass, and one for each test that fails (at most maxFailures), cannot be read, or names a Gateway
-// that the folder does not have.
-//
-// The error means that the run was interrupted, or it is the error of takeBack.
-func (p *pipeline) test(r *run) (err error) {
+// test adds the problems of the tests to the run. If everything is frozen and nothing has been served yet, it returns
+// errWaiting. Any other error means that the run was interrupted.
+func (p *pipeline) test(r *run) error {
 	g := p.gate
-	switch {
-	case g == nil || !g.unjudged:
-		return nil
-	case r.change.Hold != "": // the new Tree is not applied, and the last one was not tested
-		return p.takeBack(r, nil)
-	}
-	requests, problems := g.tests()
-	if len(requests)+len(problems) == 0 {
-		g.unjudged, g.failed = false, false
-		g.failures.Store(0)
+	if g == nil || !g.unjudged {
 		return nil
 	}
-	var failed []expect.LineReport
-	number := 0
-	facts := explain.Facts{
-		View: r.result.View(), Problems: r.problems, Places: p.reader.store.Places, Outlines: p.reader.store.Outlines, Labels: p.reader.store.Labels,
+	if r.change.Hold != "" { // the new Tree is not applied, and the last one was not tested
+		problems, frozen := r.change.Problems, store.Frozen{All: &store.Reason{Message: r.change.Hold}}
+		if err := p.hold(r, frozen); err != nil {
+			return err
+		}
+		g.unjudged, g.again, r.change.Problems = false, true, problems
+		return p.settle(r, frozen)
 	}
-	known, wrong := expect.KnownGateways(facts, requests)
-	problems = append(problems, wrong...)
-	r.time("test", func() {
-		runtime.LockOSThread() // the CPU time of this thread is measured
-		defer runtime.UnlockOSThread()
-		failed, number, err = expect.Failures(facts, known, maxFailures, p.yields.interrupt(testDeadline, true).Err)
-	})
-	late := errors.Is(err, errOverdue)
-	if err != nil && !late {
+	t := newTrial(p, r)
+	if err := t.remember(); err != nil {
 		return err
 	}
-	failures := number + len(problems)
-	if late {
-		failures = max(1, failures) // the tests that did not end are a failure
-	}
-	g.failures.Store(int64(failures))
-	if failures == 0 {
-		g.unjudged, g.failed = false, false
-		return nil
-	}
-	for _, line := range failed {
-		problems = append(problems, failure(line))
-	}
-	manifest.SortProblems(problems)
-	why := manifest.Problem{Code: testsFailed, Severity: manifest.Error, File: p.tree.Root, Hint: "fix the folder or its tests; gatefold test shows all that fail"}
-	if late {
-		why.Message = fmt.Sprintf("the tests of the folder take more than %s of CPU time", testDeadline)
-	} else {
-		first := problems[0]
-		why.Message = fmt.Sprintf("%s; the first is %s: %s", failuresWords(number, len(problems)-len(failed), len(requests)), first.Position(), first.Message)
-	}
-	why.Message += ". With --gate-tests gatefold applies none of the folder's changes, and still serves the last revision that passed"
-	return p.takeBack(r, append(problems, why))
-}
-
-// failuresWords returns a text such as "2 of 10 tests of the folder fail and 1 more cannot be read".
-func failuresWords(failed, unread, all int) string {
-	words := fmt.Sprintf("%d of %d tests of the folder fail", failed, all)
-	if unread > 0 {
-		words += fmt.Sprintf(" and %d more cannot be read", unread)
-	}
-	return words
-}
-
-// failure returns the problem of a test that fails.
-func failure(line expect.LineReport) manifest.Problem {
-	p := manifest.Problem{Code: testFailed, Severity: manifest.Error, File: line.File, Line: line.Line, Column: 1, Message: line.Text}
-	for _, d := range line.Differences {
-		p.Message += fmt.Sprintf("; %s: expected %s, got %s", d.Of, d.Want, d.Got)
-	}
-	if line.Reason != "" {
-		p.Message += "; because " + line.Reason
-	}
-	if rule := line.Rule; rule != nil {
-		p.Hint = fmt.Sprintf("the rule is %s, %s", rule.Object, rule.Field)
-		if rule.File != "" {
-			p.Hint += fmt.Sprintf(" (%s:%d)", rule.File, rule.Line)
+	for range maxRounds {
+		more, err := t.round()
+		switch {
+		case err != nil:
+			return err
+		case more:
+			continue
 		}
+		if err := t.release(); err != nil {
+			return err
+		}
+		return t.conclude()
 	}
-	return p
-}
-
-// takeBack makes the run continue with what is served, because a revision did not pass its tests. It replaces the
-// store and the translator, and translates what is served. The parameter problems has the reasons, the most
-// important one last; it is empty if the store itself reports the reason. If nothing has been served yet and no
-// state was restored, takeBack returns errWaiting. Otherwise the error is that of translate.
-func (p *pipeline) takeBack(r *run, problems []manifest.Problem) error {
-	g := p.gate
-	g.unjudged, g.failed = false, true
-	change := store.Change{Hold: r.change.Hold, Problems: r.change.Problems, Stale: g.stale, Stats: r.change.Stats}
-	if len(problems) > 0 {
-		why := problems[len(problems)-1]
-		change.Hold = why.Message + ". Fix the folder or its tests; gatefold test shows all that fail"
-		change.Problems = slices.Concat(r.change.Problems, problems)
-		manifest.SortProblems(change.Problems)
+	t.all = &store.Reason{Message: "the tests of many namespaces fail one after the other"}
+	if err := t.freeze(); err != nil {
+		return err
 	}
-	p.renewStore()
-	p.last = store.Change{Problems: change.Problems, Stale: change.Stale}
-	r.change = change
-	if !p.published && !g.restored {
-		r.problems = change.Problems
-		return errWaiting
-	}
-	return p.translate(r)
+	return t.conclude()
 }

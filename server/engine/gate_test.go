@@ -39,6 +39,13 @@ func (r *recorder) serves(host string) bool {
 // applied reports whether the last reload was.
 func (r *recorder) applied() bool { return r.reloads[len(r.reloads)-1].OK }
 
+// reports reports whether what is published last has a problem of a code ("" for any) in a file.
+func (r *recorder) reports(code, file string) bool {
+	return slices.ContainsFunc(r.published[len(r.published)-1].Problems, func(p manifest.Problem) bool {
+		return p.File == file && (code == "" || p.Code == code)
+	})
+}
+
 const aTest = "GET http://first.b.test:8080/ -> 500\n"
 
 func gatedFolder(routes ...string) map[string]string {
@@ -81,24 +88,24 @@ func TestARevisionWhoseTestsFailIsNotApplied(t *testing.T) {
 	}
 }
 
-// TestAnEditOfTestsAloneIsJudged: both ways.
+// TestAnEditOfTestsAloneIsJudged: what cannot be read holds everything, and a test that fails on what is served nothing.
 func TestAnEditOfTestsAloneIsJudged(t *testing.T) {
 	_, r, reload := newGated(t)
 	files := gatedFolder("first")
 	reload(files)
-	files["requests"] = strings.Replace(aTest, "500", "404", 1)
-	for range 2 { // as often as the folder is read
-		if reload(files); r.outcome() != "frozen" || !r.serves("first.b.test") {
-			t.Errorf("a wrong test: %+v", r.reloads[len(r.reloads)-1])
+	for _, wrong := range []string{strings.Replace(aTest, "500", "404", 1), strings.Replace(aTest, "8080/", "8080/ GATEWAY:default/ge", 1)} {
+		files["requests"] = wrong
+		for range 2 { // as often as the folder is read
+			if reload(files); !r.applied() || !r.reports("", "requests") {
+				t.Errorf("a wrong test: %+v", r.reloads[len(r.reloads)-1])
+			}
 		}
 	}
 	files["requests"] = "GET nonsense\n"
-	if reload(files); r.outcome() != "frozen" {
-		t.Errorf("a test that cannot be read: %s", r.outcome())
-	}
-	files["requests"] = strings.Replace(aTest, "8080/", "8080/ GATEWAY:default/ge", 1)
-	if reload(files); r.outcome() != "frozen" {
-		t.Errorf("a Gateway that does not exist: %s", r.outcome())
+	for range 2 {
+		if reload(files); r.outcome() != "frozen" || !r.reports(testsFailed, "folder") {
+			t.Errorf("a test that cannot be read: %s", r.outcome())
+		}
 	}
 	delete(files, "requests")
 	if reload(files); !r.applied() || !r.serves("first.b.test") {

@@ -56,24 +56,6 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	return p
 }
 
-// run is one pass through the pipeline, with its results. It begins when the folder has a new state (Tree), or
-// when another input has changed, such as what Envoys rejected.
-type run struct {
-	tree      *watcher.Tree // nil if the run is for another input, and not for the folder
-	change    store.Change
-	result    translate.Result
-	problems  []manifest.Problem // all current problems, with their places
-	errors    int                // the number of errors among problems
-	warnings  int                // the number of warnings among problems
-	published bool
-	reload    server.Reload // the result of the run; without a Tree, it has only Stages
-
-	first bool // nothing was published before the run
-	asked bool // a user waits for the run (pipeline.again)
-	step  string
-	busy  *busy
-}
-
 // errWaiting is the error of a run if nothing was ever served, and there is nothing to serve because the folder
 // is missing or frozen.
 var errWaiting = errors.New("the folder is waited for")
@@ -159,16 +141,13 @@ func (p *pipeline) carry(tree *watcher.Tree) {
 	}
 }
 
-// flow does the steps of one run: store, translate, tests, publish. It returns the error of the first step that
+// flow does the steps of one run: store, translate with the tests, publish. It returns the error of the first step that
 // fails. After an error, what was published before is still served.
 func (p *pipeline) flow(r *run) error {
 	if err := p.read(r); err != nil {
 		return err
 	}
 	if err := p.translate(r); err != nil {
-		return err
-	}
-	if err := p.test(r); err != nil {
 		return err
 	}
 	if err := p.publish(r); err != nil {
@@ -238,11 +217,16 @@ func (p *pipeline) noteWaiting(files []string) {
 }
 
 // translate makes the Result of a run (resources, statuses, problems and stale objects) from the Change of the
-// run. The error is that of translation.apply.
+// run. If the folder's tests must pass, they run before, and may freeze namespaces. The error is that of
+// translation.take, or of test.
 func (p *pipeline) translate(r *run) (err error) {
-	if r.time("translate", func() { r.result, err = p.translation.apply(r.change) }); err != nil {
+	if r.time("translate", func() { err = p.translation.take(r.change) }); err != nil {
 		return err
 	}
+	if err := p.test(r); err != nil {
+		return err
+	}
+	r.time("translate", func() { r.result = p.translation.result() })
 	r.result.Stale = p.translation.withheld.report(&r.result, r.change.Stale, p.reader.store)
 	r.time("locate", func() { r.problems = p.reader.located(r.change, r.result) })
 	r.result.Problems, r.errors, r.warnings = r.problems, p.reader.errors, p.reader.warnings
@@ -263,6 +247,9 @@ func (p *pipeline) publish(r *run) (err error) {
 		r.time("publish", func() { p.server.Publish(r.result) })
 	}
 	p.translation.published(r.result)
+	if p.gate != nil {
+		p.gate.served = r.result.View
+	}
 	p.published, r.published = true, true
 	return nil
 }
@@ -352,51 +339,4 @@ func (p *pipeline) expect() {
 	case blamable(err):
 		p.translation.reportMistake(r.step, err, change)
 	}
-}
-
-// conclude stores in r.reload how the run ended, for metrics and pages. The parameter err is the error of the
-// run. If the run was not for a new Tree of the folder, conclude does nothing.
-func (r *run) conclude(err error) {
-	if r.tree == nil {
-		return
-	}
-	switch {
-	case errors.Is(err, errWaiting):
-		r.reload.Result, r.reload.Awaits = "waiting", "the folder "+r.tree.Root+" is not there and is waited for"
-		if r.change.Hold != "" {
-			r.reload.Result, r.reload.Awaits, r.reload.Hold = "frozen", "", r.change.Hold
-		}
-	case err != nil:
-		r.reload.Result = "failed"
-	case r.change.Hold != "":
-		r.reload.Result, r.reload.Hold = "frozen", r.change.Hold
-	default:
-		r.reload.Result, r.reload.OK = "ok", true
-		if len(r.problems) > 0 {
-			r.reload.Result = "problems"
-		}
-	}
-}
-
-// splitStore splits the duration of the step store into parse and validate. The store reports these times as
-// sums over all cores, so only their ratio is used.
-func (r *run) splitStore() {
-	parse, validate := r.change.Stats.Parse, r.change.Stats.Validate
-	share := 0.0
-	if parse+validate > 0 {
-		share = float64(parse) / float64(parse+validate)
-	}
-	stages := r.reload.Stages
-	stages["parse"] = time.Duration(share * float64(stages["store"]))
-	stages["validate"] = stages["store"] - stages["parse"]
-	delete(stages, "store")
-}
-
-// time runs one step, and stores its duration in r.reload.Stages.
-func (r *run) time(step string, work func()) {
-	r.step = step
-	start := time.Now()
-	r.busy.begin(step)
-	work()
-	r.reload.Stages[step] = time.Since(start)
 }

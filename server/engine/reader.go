@@ -42,5 +42,13 @@ func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) 
 	return r.secrets.join(change), nil
 }
 
+// freeze freezes namespaces (store.Store.Freeze), and returns what this changes. The parameter root is the path of the
+// folder.
+func (r *reader) freeze(frozen store.Frozen, root string) store.Change {
+	change := r.store.Freeze(frozen)
+	change.Problems = prefixed(change.Problems, r.folder.Store.PathPrefix, root)
+	return r.secrets.join(change)
+}
+
 // all returns a Change with everything that apply has returned so far, for a new translator.
 func (r *reader) all() store.Change { return r.secrets.overlay(r.store.Delivered()) }

@@ -32,7 +32,7 @@ type translation struct {
 
 	phase    phase
 	pending  store.Change          // changes that the translator has not processed completely
-	sent     store.Change          // the Change that the translator processed last
+	sent     store.Change          // what the translator processed since the last publication
 	rejected translate.Quarantine  // the newest quarantine
 	trusted  translate.Quarantine  // the quarantine that was published last
 	issuers  translate.Discoveries // the newest answers of issuers
@@ -45,6 +45,7 @@ type translation struct {
 type translator interface {
 	Take(stop memo.Stop, change store.Change) error
 	Apply(change store.Change) translate.Result
+	Preview() translate.Result
 	Quarantine(set translate.Quarantine)
 	Discover(set translate.Discoveries)
 	Revert() (usable bool)
@@ -95,16 +96,16 @@ func onAllInterfaces(options translate.Options) translate.Options {
 	return options
 }
 
-// apply translates a Change, and with it the earlier Changes that were not applied completely. It returns the Result
-// of all of them. An object that the translator cannot process is withheld: a replacement is translated instead (see
-// withhold). In the phase ahead, the server may lack the last Result, or a panic may have left the translator
-// inconsistent. Such a translator could make wrong routes, so apply first makes a new translator. After an error,
-// the next call processes the Change again.
-func (t *translation) apply(change store.Change) (result translate.Result, err error) {
+// take translates a Change, and with it the earlier Changes that were not translated completely. An object that the
+// translator cannot process is withheld: a replacement is translated instead (see withhold). In the phase ahead, the
+// server may lack the last Result, or a panic may have left the translator inconsistent. Such a translator could make
+// wrong routes, so take first makes a new translator. After an error, the next call processes the Change again.
+func (t *translation) take(change store.Change) error {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
 	if t.phase == ahead {
 		t.renew()
+		t.sent = store.Change{}
 	}
 	next := t.withheld.filter(t.pending)
 	switch err := t.attempt(next, runDeadline, true); {
@@ -112,25 +113,31 @@ func (t *translation) apply(change store.Change) (result translate.Result, err e
 		t.reportMistake("translate", err, next)
 		if err := t.isolate(partsOf(next), err); err != nil {
 			t.phase = ahead
-			return result, err
+			return err
 		}
 	case err != nil:
-		return result, err
+		return err
 	}
+	t.sent, t.pending = followed(t.sent, next), store.Change{}
+	return nil
+}
+
+// result returns the Result of all Changes that were taken since the last one.
+func (t *translation) result() translate.Result {
 	renewed := t.phase == fresh
-	t.sent, t.pending, t.phase = next, store.Change{}, ahead // before Apply, which may panic
-	result = t.translator.Apply(store.Change{})
+	t.phase = ahead // before Apply, which may panic
+	result := t.translator.Apply(store.Change{})
 	if renewed {
 		result = t.ledger.complete(result, t.reader.all())
 	}
-	return result, nil
+	return result
 }
 
 // published records that the server has got this Result and all earlier ones.
 func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
-	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
+	t.phase, t.trusted, t.answered, t.sent = agreed, t.rejected, t.issuers, store.Change{}
 }
 
 // quarantine passes to the translator which parts of resources Envoys rejected (translate.Quarantine). The next

@@ -84,28 +84,42 @@ func Run(facts explain.Facts, requests []Request, client netip.Addr) *Report {
 	return report
 }
 
-// Failures judges the lines of expectations (the parameter requests) by the answers of package explain. The result
-// failed has the first lines that fail, at most limit of them, with their reasons. The result count is the number of
-// all lines that fail. Failures calls the function stop before each line. If stop returns an error, Failures ends and
-// returns this error.
-func Failures(facts explain.Facts, requests []Request, limit int, stop func() error) (failed []LineReport, count int, err error) {
+// Failing judges the lines of expectations (the parameter requests) by the answers of package explain. It returns the
+// lines that fail, and those whose Gateway the folder does not have. Failing calls the function stop before each line. If
+// stop returns an error, Failing ends and returns this error.
+func Failing(facts explain.Facts, requests []Request, stop func() error) (failing []Request, err error) {
 	judge := NewJudge(facts.View, netip.Addr{})
+	_, unknown := KnownGateways(facts, requests)
 	for _, request := range requests {
 		if err := stop(); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		result := judge.Judge(request)
-		if result.Verdict != Failed {
-			continue
+		lacks := len(unknown) > 0 && unknown[0].File == request.File && unknown[0].Line == request.Number
+		if lacks {
+			unknown = unknown[1:]
 		}
-		if count++; count <= limit {
-			line := result.Report()
-			line.explain(facts, judge.Query(request))
-			judge.hidden.report(&line, request)
-			failed = append(failed, line)
+		if lacks || judge.Judge(request).Verdict == Failed {
+			failing = append(failing, request)
 		}
 	}
-	return failed, count, nil
+	return failing, nil
+}
+
+// Reports returns the verdicts about lines that fail, with their reasons. For each line whose Gateway the folder does
+// not have, it returns a problem.
+func Reports(facts explain.Facts, failing []Request) (lines []LineReport, problems []manifest.Problem) {
+	if len(failing) == 0 {
+		return nil, nil
+	}
+	judge := NewJudge(facts.View, netip.Addr{})
+	failing, problems = KnownGateways(facts, failing)
+	for _, request := range failing {
+		line := judge.Judge(request).Report()
+		line.explain(facts, judge.Query(request))
+		judge.hidden.report(&line, request)
+		lines = append(lines, line)
+	}
+	return lines, problems
 }
 
 // locate sets the place of each source, its file and line, and sorts the sources.

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// Frozen says which namespaces are frozen: their objects stay as they were at the last call of Applied, whatever their
+// files say.
+type Frozen struct {
+	// All is nil, or the reason why all namespaces are frozen, and the cluster-scoped objects as well.
+	All *Reason
+	// Namespaces are the frozen namespaces, with their reasons.
+	Namespaces map[string]Reason
+}
+
+// Reason is why a namespace is frozen: a message, and the place of what is wrong.
+type Reason struct {
+	Place
+	Message string
+}
+
+// of returns the reason why an object is frozen. It returns nil if the object is not frozen.
+func (f Frozen) of(key manifest.Key) *Reason {
+	if f.All != nil {
+		return f.All
+	}
+	if why, frozen := f.Namespaces[key.Namespace]; frozen {
+		return &why
+	}
+	return nil
+}
+
+// Holds reports whether an object is frozen.
+func (f Frozen) Holds(key manifest.Key) bool { return f.of(key) != nil }
+
+// Thaw ends the effect of Freeze with the next call of Apply: it then applies what the files of all namespaces say.
+func (s *Store) Thaw() {
+	maps.Copy(s.serving.unsettled, s.serving.held)
+	s.serving.frozen, s.serving.held = Frozen{}, map[manifest.Key]struct{}{}
+}
+
+// Freeze freezes namespaces and no others, and returns what this changes. For each frozen namespace, it takes back what
+// the Changes since the last call of Applied had. An object that differs from its file is then stale, with the reason
+// as its message. An object that is new in its file is not served. Path policies still count: an object that its file
+// may not define any more is removed.
+//
+// The result has the fields Set, Gone, Invalid, Problems and Stale.
+func (s *Store) Freeze(frozen Frozen) Change {
+	s.Thaw()
+	s.serving.frozen = frozen
+	now := time.Now()
+	before := map[manifest.Key]version{}
+	for key := range s.serving.changed() {
+		if frozen.of(key) != nil {
+			before[key] = s.serving.version(key)
+			s.serving.takeBack(key, now)
+			s.serving.unsettled[key] = struct{}{}
+		}
+	}
+	change := s.adopt(nil, now)
+	change.drop(before)
+	for _, key := range slices.SortedFunc(maps.Keys(before), manifest.CompareKeys) {
+		change.add(key, before[key], s.serving.version(key))
+	}
+	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	slices.SortFunc(change.Gone, manifest.CompareKeys)
+	slices.SortFunc(change.Invalid, compareInvalid)
+	s.serving.fresh.sure = false
+	change.Problems, change.Stale = s.problemLists.problems(), s.problemLists.stale()
+	return change
+}
+
+// version is what Changes say of one key: the served object, and its Invalid. Both are nil if there is nothing.
+type version struct {
+	object  *manifest.Object
+	invalid *Invalid
+}
+
+// version returns what the Changes so far say of a key.
+func (s *serving) version(key manifest.Key) version {
+	return version{s.served[key].object, s.invalid[key]}
+}
+
+// drop removes some keys from the Change.
+func (c *Change) drop(keys map[manifest.Key]version) {
+	among := func(key manifest.Key) bool { _, ok := keys[key]; return ok }
+	c.Set = slices.DeleteFunc(c.Set, func(o *manifest.Object) bool { return among(o.Key) })
+	c.Gone = slices.DeleteFunc(c.Gone, among)
+	c.Invalid = slices.DeleteFunc(c.Invalid, func(i *Invalid) bool { return among(i.Key) })
+}
+
+// add adds the difference between two versions of a key to the Change.
+func (c *Change) add(key manifest.Key, before, after version) {
+	switch {
+	case before.object == after.object && reflect.DeepEqual(before.invalid, after.invalid):
+		return
+	case after.object != nil:
+		c.Set = append(c.Set, after.object)
+		return
+	case before.object != nil || after.invalid == nil:
+		c.Gone = append(c.Gone, key)
+	}
+	if after.invalid != nil {
+		c.Invalid = append(c.Invalid, after.invalid)
+	}
+}
+
+// changed returns the keys that may differ from what was served at the last call of Applied. If that method was never
+// called, nothing was served.
+func (s *serving) changed() map[manifest.Key]struct{} {
+	all := map[manifest.Key]struct{}{}
+	for key := range s.history.previous {
+		all[key] = struct{}{}
+	}
+	for key := range s.history.invalid {
+		all[key] = struct{}{}
+	}
+	if !s.history.begun {
+		for key := range s.served {
+			all[key] = struct{}{}
+		}
+	}
+	return all
+}
+
+// takeBack makes a key what it was at the last call of Applied.
+func (s *serving) takeBack(key manifest.Key, now time.Time) {
+	if _, absent := s.history.absent[key]; absent {
+		return
+	}
+	if before, known := s.history.previous[key]; known || !s.history.begun {
+		s.release(key, s.served[key].path())
+		delete(s.served, key)
+		s.saves.changed(key)
+		if before.object != nil {
+			s.served[key] = before
+		}
+		if before.kept != nil {
+			s.keep(key, before, before.path(), now)
+		}
+	}
+	if before, known := s.history.invalid[key]; known {
+		if delete(s.invalid, key); before != nil {
+			s.invalid[key] = before
+		}
+	}
+}
+
+// settleFrozen is settle for a key of a frozen namespace. The parameter inside has the definitions of which one would be
+// served. It returns false if there is nothing to hold back: settle then decides as for other keys.
+func (s *serving) settleFrozen(key manifest.Key, inside []*definition, now time.Time, change *Change) bool {
+	why := s.frozen.of(key)
+	if why == nil {
+		return false
+	}
+	before, serving := s.served[key]
+	_, absent := s.history.absent[key]
+	switch {
+	case absent, len(inside) == 0 && (!serving || s.keeps(before)):
+		return false
+	case len(inside) > 0 && serving && s.choose(preferred(inside), before).object.Same(before.object):
+		return false
+	}
+	s.held[key] = struct{}{}
+	delete(s.contested, key) // none of its definitions is served
+	switch {
+	case !serving:
+	case s.fence.permits(before.path(), before.object):
+		s.keep(key, before, before.path(), now)
+		at := s.served[key]
+		kept := *at.kept
+		kept.frozen, at.kept = why, &kept
+		s.served[key] = at
+	default:
+		s.remove(key, before, change)
+	}
+	return true
+}
