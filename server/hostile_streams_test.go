@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,11 +36,13 @@ func TestHostileStreams(t *testing.T) {
 	f.leads("/bb", "bb.example")
 	f.leads("/aa", "aa.example")
 	stop := f.steady("/aa", "aa.example")
+	other := envoytest.FreePort(t)
 	routines, heap := runtime.NumGoroutine(), heapNow()
 	for round := range rounds {
+		f.listens(other, round%2 == 0)
 		var group sync.WaitGroup
 		for n := range 6 {
-			group.Go(func() { newHostile(f, seed+uint64(round), uint64(n)).session() })
+			group.Go(func() { newHostile(f, other, seed+uint64(round), uint64(n)).session() })
 		}
 		host := fmt.Sprintf("r%d.example", round)
 		f.route("bb", host, "")
@@ -82,17 +85,33 @@ type hostile struct {
 	*rand.Rand
 	f     *folded
 	known []string // names that there are
+	ports []int    // of the listener that stays, and of the one that comes and goes
 	asked []string
 
 	mu     sync.Mutex
 	nonces map[string][]string // by type
 }
 
-func newHostile(f *folded, round, n uint64) *hostile {
+// listens gives the Gateway another listener, or takes it away.
+func (f *folded) listens(other int, comes bool) {
+	text := string(f.files["gateway.yaml"])
+	text, _, _ = strings.Cut(text, "\n  - {name: other")
+	text = strings.TrimSuffix(text, "\n") + "\n"
+	text = strings.Replace(text, "listeners: [{name: http, ", "listeners:\n  - {name: http, ", 1)
+	text = strings.Replace(text, "protocol: HTTP}]", "protocol: HTTP}", 1)
+	if comes {
+		text += fmt.Sprintf("  - {name: other, port: %d, protocol: HTTP}\n", other)
+	}
+	f.apply(map[string]string{"gateway.yaml": text})
+}
+
+func newHostile(f *folded, other int, round, n uint64) *hostile {
 	_, port, _ := strings.Cut(f.address, ":")
+	number, _ := strconv.Atoi(port)
 	return &hostile{
-		Rand: rand.New(rand.NewPCG(round, n)), f: f, nonces: map[string][]string{},
-		known: []string{"*", "", "default/eg/http-" + port, ir.TableName("default/eg/http-"+port, ir.FilterGeneration), "default/eg", probeMark, "\u00ff"},
+		ports: []int{number, other},
+		Rand:  rand.New(rand.NewPCG(round, n)), f: f, nonces: map[string][]string{},
+		known: []string{"*", "", "default/eg/http-1/filters-2", "default/eg/https-443/*.a.test/filters-2", "default/other/http-" + port, "default/eg/http-" + port, ir.TableName("default/eg/http-"+port, ir.FilterGeneration), "default/eg", probeMark, "\u00ff"},
 	}
 }
 
@@ -181,7 +200,7 @@ func (h *hostile) words() string {
 func (h *hostile) request() *delta.Request {
 	r := &delta.Request{TypeUrl: h.pick(append(delta.Types(), rds, rds, "type.googleapis.com/x")...)}
 	if h.IntN(2) == 0 {
-		r.ResourceNamesSubscribe = h.names()
+		r.ResourceNamesSubscribe = append(h.names(), h.gone()...)
 		h.asked = append(h.asked, r.ResourceNamesSubscribe...)
 	}
 	if h.IntN(4) == 0 {
@@ -191,7 +210,7 @@ func (h *hostile) request() *delta.Request {
 	}
 	if h.IntN(6) == 0 {
 		r.InitialResourceVersions = map[string]string{}
-		for _, name := range h.names() {
+		for _, name := range append(h.names(), h.gone()...) {
 			r.InitialResourceVersions[name] = h.words()
 		}
 	}
@@ -206,6 +225,19 @@ func (h *hostile) request() *delta.Request {
 		r.ErrorDetail = status.New(codes.Code(h.IntN(17)), h.words()).Proto()
 	}
 	return r
+}
+
+// gone are names of tables of listeners that come and go, or that no folder ever had.
+func (h *hostile) gone() (names []string) {
+	for range h.IntN(3) {
+		names = append(names, ir.TableName(fmt.Sprintf("default/eg/%s-%d", h.pick("http", "https"), h.ports[h.IntN(2)]), h.IntN(4)))
+	}
+	if h.IntN(8) == 0 {
+		for i := range h.IntN(20_000) {
+			names = append(names, fmt.Sprintf("default/eg/https-443/%d.test/filters-2", i))
+		}
+	}
+	return names
 }
 
 // names are a few that there are, very many that there are not, or huge ones.

@@ -32,7 +32,7 @@ type closings struct {
 // closing is a route table that the Envoy requests, and that the target no longer has.
 type closing struct {
 	name  string
-	since time.Time // when the table was found to be gone
+	since time.Time // when the table was found to be gone; zero until the next call of closeTables
 }
 
 // closable reports whether the name can be that of a route table of the stream's Gateway, and the client requests
@@ -69,22 +69,45 @@ func (p *Plan) closedForm(name string) (closed *Entry, wait bool) {
 	if _, is := l.closed[name]; is || p.options.Unordered {
 		return p.target.closedTable(name), false
 	}
-	l.waiting = append(l.waiting, closing{name, p.now})
+	l.waiting = append(l.waiting, closing{name: name})
 	return nil, true
+}
+
+// noteGone adds the names of route tables that the Envoy requests and the target does not have to those that will be
+// closed. It is called when the target or the subscription changes, because fill may look at the names much later.
+func (p *Plan) noteGone(l *ledger, names []string) {
+	if l.typ != xds.RouteType {
+		return
+	}
+	for _, name := range names {
+		if _, closed := l.closed[name]; !closed && p.entry(l.typ, name) == nil && p.closable(name) {
+			l.waiting = append(l.waiting, closing{name: name})
+		}
+	}
+}
+
+// startClosing sets the time of those in waiting that have none yet: the last ones.
+func (p *Plan) startClosing(l *ledger) {
+	for i := len(l.waiting) - 1; i >= 0 && l.waiting[i].since.IsZero(); i-- {
+		l.waiting[i].since = p.now
+	}
 }
 
 // closeTables returns a response with the closed tables whose time has come, or nil if there are none. It waits for
 // no other resource: what another resource of the Envoy needs must not keep a table open.
 func (p *Plan) closeTables(l *ledger) *Response {
 	r := &Response{Type: l.typ}
+	p.startClosing(l)
 	for len(l.waiting) > 0 && r.Names() < batchNames {
 		next := l.waiting[0]
 		alone := l.goesAlone(next.name)
 		if p.now.Before(p.closesAt(next)) || alone && r.Names() > 0 {
 			break
 		}
-		l.waiting = l.waiting[1:]
-		if p.entry(l.typ, next.name) != nil || !p.closable(next.name) {
+		if l.waiting = l.waiting[1:]; len(l.waiting) == 0 {
+			l.waiting = nil // this frees the list
+		}
+		if _, done := l.closed[next.name]; done || p.entry(l.typ, next.name) != nil || !p.closable(next.name) {
 			continue
 		}
 		l.closed[next.name] = struct{}{}
@@ -115,6 +138,7 @@ func (p *Plan) closesAt(c closing) time.Time {
 // nextClosing returns when the next table is to be closed; zero if none is waiting.
 func (p *Plan) nextClosing() time.Time {
 	if l := p.ledgers[xds.RouteType]; l != nil && len(l.waiting) > 0 {
+		p.startClosing(l)
 		return p.closesAt(l.waiting[0])
 	}
 	return time.Time{}

@@ -133,6 +133,7 @@ func (p *Plan) Mark(typ string, names []string) bool {
 		switch typ {
 		case xds.RouteType:
 			l.markEarlier(names)
+			p.noteGone(l, names)
 		case xds.ListenerType:
 			l.look()
 		}

@@ -121,6 +121,7 @@ func (a *asking) add(yield func(Step) bool) bool {
 		names = a.plan.target.intern(a.typ, names)
 		a.ledger.subscribe(names, a.told, a.first)
 		a.know(names, a.plan.target)
+		a.plan.noteGone(a.ledger, names)
 	})
 }
 
