@@ -2,7 +2,6 @@ package translate
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -11,10 +10,6 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// weightOfClosed is the weight of the rule that closedHosts returns. It is the lowest weight: all rules of the
-// host with another weight come before this rule.
-const weightOfClosed = math.MinInt32
-
 // closedHosts returns the flattened form of a route that has too many copies (see copies): a single rule
 // instead of the route's own rules. That rule answers 500 to each request for the route's hosts that no other
 // route matches. Without it, a wildcard host would get these requests, perhaps the host of another team. The
@@ -22,7 +17,7 @@ const weightOfClosed = math.MinInt32
 func closedHosts(object *manifest.Object, over overload) *flatOut {
 	origin := route.OriginOf(object)
 	rule := &ir.Rule{
-		Name: fmt.Sprintf("%s/%s/%s/closed", object.Key.Kind, object.Key.Namespace, object.Key.Name), Source: origin, Root: origin, Position: []int{0, 0}, Weight: weightOfClosed,
+		Name: fmt.Sprintf("%s/%s/%s/closed", object.Key.Kind, object.Key.Namespace, object.Key.Name), Source: origin, Root: origin, Position: []int{0, 0}, Weight: route.WeightOfClosed,
 		Match: ir.Match{Path: ir.Path{Kind: ir.PathPrefix, Value: "/"}},
 		Action: ir.Action{
 			Respond: &ir.Respond{Status: http.StatusInternalServerError, Why: over.reason()},

@@ -12,6 +12,8 @@ import (
 // table has the rules of one virtual host. It is the value of the fold tableRules.table.
 type table struct {
 	rules memo.Ordered[*entry]
+	// teams has the places of the rules, if weights count within namespaces.
+	teams standings
 	// tree has the same rules, encoded and divided into short lists by path (see package bucket). It is nil if the
 	// host has at most bucket.Full rules.
 	tree *bucket.Tree[*entry, *xds.Leaf]
@@ -33,12 +35,16 @@ func (t table) leaves() []*xds.Leaf {
 // tableStep returns a function that computes the new table of a virtual host from the old table and the changed
 // rules. This function is the step of a memo.Fold (tableRules.table). If more than one rule in eight changes, it
 // builds table.tree again instead of editing the old tree. Both ways give the same tree. The parameter twins is a
-// function that groups rules that match the same requests (see bucket.Shape.Twins).
-func tableStep(twins func([]*entry) [][]*entry) func(table, []memo.Member[string, *entry]) table {
+// function that groups rules that match the same requests (see bucket.Shape.Twins). The parameter weighted is true if
+// rules have weights.
+func tableStep(twins func([]*entry) [][]*entry, weighted bool) func(table, []memo.Member[string, *entry]) table {
 	order, shape := gather[string](compareEntries), treeShape(twins)
 	return func(old table, members []memo.Member[string, *entry]) table {
-		members = withoutMarks(members)
-		out := table{rules: order(old.rules, members)}
+		members, teams := withoutMarks(members), old.teams
+		if weighted {
+			teams, members = teams.apply(members)
+		}
+		out := table{teams: teams, rules: order(old.rules, members)}
 		switch {
 		case out.rules.Len() <= bucket.Full:
 		case old.tree == nil || len(members) > out.rules.Len()/8:

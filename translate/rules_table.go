@@ -36,7 +36,7 @@ type tableRules struct {
 func newTableRules(e *memo.Engine, in tableIn) *tableRules {
 	r := &tableRules{in: in}
 	r.groupTwins = groupTwins(maphash.MakeSeed())
-	r.step = tableStep(r.groupTwins)
+	r.step = tableStep(r.groupTwins, in.Weighted)
 	r.table = memo.NewFold[tableKey, string, *entry](e, "table", r.step, sameTable)
 	memo.From(r.table, in.mounted, func(route manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *entry)) {
 		m.tables(func(key tableKey, flat *flatOut) {

@@ -76,7 +76,7 @@ func twinsAmong(group []*entry) []*entry {
 		}
 	}
 	return slices.DeleteFunc(group, func(e *entry) bool {
-		return !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name] || e.Rule.Weight == weightOfClosed
+		return !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name] || e.Rule.Weight == route.WeightOfClosed
 	})
 }
 

@@ -127,6 +127,10 @@ type Rule struct {
 	// rule, the outermost first. A guard also has the block of its own match. Only the fields of a block that the
 	// order depends on are used.
 	Blocks []*Rule
+	// After is a rule or block of the same namespace that is heavier, and has the last standard place of those that are:
+	// the rule stands at the place of After (route.Compare). It is nil for a rule at its own standard place, and
+	// without path policies. Only the fields of After that the order depends on are set.
+	After *Rule
 	// Position has the index of the rule and the index of the match in Source. A rule with SignIn has a constant
 	// instead of the index of a match. Ref is the index of the backendRef that leads to Source, in the last rule
 	// of Chain. Ref is 0 for an included route and for a root. Chain, Position and Ref are the last criterion of

@@ -35,6 +35,9 @@ func (b *builder) readWeight(weighted bool) {
 		return
 	}
 	b.weight = int32(weight)
+	if b.origin.Outside { // the lowest weight is that of rules that gatefold makes
+		b.weight = max(b.weight, WeightOfClosed+1)
+	}
 }
 
 // ignoreWeight warns if a GRPCRoute has a weight annotation. The annotation has no effect there: weights order only

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // TestOnlyItsNameSelectsByName wants Named only for the child in the namespace of the selector: a child of the same

@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -13,7 +14,7 @@ import (
 //
 // The criteria are, in this order:
 //
-//   - the weight (EP-11466)
+//   - the weight (EP-11466); under path policies, the weight of a rule outside of cluster paths counts 0 here
 //   - the Gateway API's precedence (HTTPRouteRule.matches): kind and length of the path, method, number of
 //     headers, number of query parameters
 //   - a rule for some hosts only (ir.Match.Hosts) comes before a rule for all hosts
@@ -25,6 +26,10 @@ import (
 // and a block can contain smaller blocks. A block stays together: among other rules, it has the place of a rule with
 // the delegating match. Inside the block, the same criteria apply, except that the guard of the delegating match is
 // always last, whatever its weight. So a weight never has an effect outside its block.
+//
+// These criteria give the standard place of a rule. Under path policies, the weights of a team move its own rules back: a
+// rule with a heavier rule of its namespace (ir.Rule.After) stands at the place of that rule, and there the heavier one
+// comes first.
 func Compare(a, b *ir.Rule) int {
 	// While routes change, a match that begins to delegate may be compared with its earlier rule, which has no
 	// block.
@@ -47,6 +52,18 @@ func parting(a, b *ir.Rule) (x, y *ir.Rule) {
 // compareSteps compares two rules, or blocks of rules, by the criteria of Compare: the first criterion in which they
 // differ decides. The result is negative if x comes first, and 0 if x and y differ in none.
 func compareSteps(x, y *ir.Rule) int {
+	if x.After == nil && y.After == nil {
+		// While a weight changes, a rule is compared with its earlier self.
+		return cmp.Or(CompareStandard(x, y), cmp.Compare(y.Weight, x.Weight))
+	}
+	return cmp.Or(CompareStandard(placeOf(x), placeOf(y)), cmp.Compare(y.Weight, x.Weight), CompareStandard(x, y))
+}
+
+// placeOf returns the rule at whose standard place a rule stands.
+func placeOf(rule *ir.Rule) *ir.Rule { return cmp.Or(rule.After, rule) }
+
+// CompareStandard compares the standard places of two rules, or blocks of rules, of one block (see Compare).
+func CompareStandard(x, y *ir.Rule) int {
 	order := criteria(x, y)
 	return cmp.Or(order[:]...)
 }
@@ -65,8 +82,8 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 // function reasons has a text for each criterion.
 func criteria(a, b *ir.Rule) [11]int {
 	return [...]int{
-		ir.TrueFirst(!endsBlock(a), !endsBlock(b)),
-		cmp.Compare(b.Weight, a.Weight),
+		ir.TrueFirst(!EndsBlock(a), !EndsBlock(b)),
+		cmp.Compare(rank(b), rank(a)),
 		comparePaths(a.Match.Path, b.Match.Path),
 		ir.TrueFirst(a.Match.Method != "", b.Match.Method != ""),
 		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
@@ -79,9 +96,20 @@ func criteria(a, b *ir.Rule) [11]int {
 	}
 }
 
-// endsBlock reports whether a rule is the guard of a block, and so the last rule of the block. The guard gets the
+// rank returns the weight that a rule has against the rules of all namespaces.
+func rank(rule *ir.Rule) int32 {
+	if rule.Source.Outside && rule.Weight != WeightOfClosed {
+		return 0
+	}
+	return rule.Weight
+}
+
+// WeightOfClosed is the weight of a rule that answers what no other rule of a host does. It is the lowest weight.
+const WeightOfClosed = math.MinInt32
+
+// EndsBlock reports whether a rule is the guard of a block, and so the last rule of the block. The guard gets the
 // requests that match the delegating match, but no child route (see ir.Rule.Guard).
-func endsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
+func EndsBlock(rule *ir.Rule) bool { return rule.Guard && len(rule.Blocks) > 0 }
 
 // comparePlaces compares the chains of delegating rules that lead from one root to the rules a and b, level by
 // level from the root. At each level it compares the index of the backendRef that selects the route, then the age

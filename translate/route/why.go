@@ -13,9 +13,26 @@ const EqualMatches = "the matches are equal, and "
 // Why returns, as text, why winner comes before loser in the order of Compare.
 func Why(winner, loser *ir.Rule) string {
 	first, second := parting(winner, loser)
+	blocks := whyBlocks(first != winner, second != loser, first, second)
+	if first.After == nil && second.After == nil {
+		return blocks + whyStandard(first, second)
+	}
+	switch at, other := placeOf(first), placeOf(second); {
+	case CompareStandard(at, other) != 0 && second.After != nil:
+		return fmt.Sprintf("%sit stands behind %s, a heavier rule of its namespace: %s", blocks, whose(other), whyStandard(at, other))
+	case CompareStandard(at, other) != 0:
+		return fmt.Sprintf("%sthe winner stands behind %s, a heavier rule of its namespace, and still comes first: %s", blocks, whose(at), whyStandard(at, other))
+	case first.Weight != second.Weight:
+		return fmt.Sprintf("%sa higher weight wins among the rules of a namespace (%d, not %d)", blocks, first.Weight, second.Weight)
+	}
+	return blocks + whyStandard(first, second)
+}
+
+// whyStandard returns, as text, why one rule or block has an earlier standard place than another (see Compare).
+func whyStandard(first, second *ir.Rule) string {
 	for i, order := range criteria(first, second) {
 		if order != 0 {
-			return whyBlocks(first != winner, second != loser, first, second) + reasons(first, second)[i]
+			return reasons(first, second)[i]
 		}
 	}
 	return "it is the same rule"
@@ -49,7 +66,7 @@ func reasons(winner, loser *ir.Rule) [11]string {
 	w, l := winner.Match, loser.Match
 	return [...]string{
 		"it answers what nothing else in its block does",
-		fmt.Sprintf("a higher weight wins (%d, not %d)", winner.Weight, loser.Weight),
+		fmt.Sprintf("a higher weight wins (%d, not %d)", rank(winner), rank(loser)),
 		whyPath(w.Path, l.Path),
 		"a match with a method goes before one without",
 		fmt.Sprintf("more header matches win (%d, not %d)", len(w.Headers), len(l.Headers)),
