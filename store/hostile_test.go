@@ -1,7 +1,15 @@
 package store
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"runtime"
 	"strings"
 	"testing"
@@ -23,33 +31,60 @@ func bombs() map[string]string {
 		fmt.Fprintf(&merges, "m%d: &m%d {<<: [%s]}\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*m%d, ", i), 10), ", "))
 	}
 	return map[string]string{
-		"TooManyAliases of nothing": strings.Replace(merges.String(), "{a: 1, b: 2, c: 3}", "{}", 1),
-		"TooManyAliases":            aliases.String(),
-		"TooManyAliases merged":     merges.String(),
-		"AliasCycle":                "a: &a {b: [*a]}\n",
-		"AliasCycle merged":         "a: &a\n  <<: *a\n",
-		"TooDeep":                   strings.Repeat("[", 65) + strings.Repeat("]", 65),
-		"TooDeep by thousands":      strings.Repeat("[", 290_000),
-		"TooDeep in blocks":         strings.Repeat("- ", 20_000) + "x",
-		"TooDeep in mappings":       strings.Repeat("{a: ", 65) + strings.Repeat("}", 65),
-		"DocumentTooLarge":          strings.Repeat("[],", 5*mebibyte),
-		"DocumentTooLarge lines":    strings.Repeat("a: b\n", 3*mebibyte),
-		"DuplicateKey":              strings.Repeat("a: b\n", 100_000),
-		"InvalidUTF8":               "a: \xff\n",
-		"InvalidUTF8 UTF-16":        "\xff\xfea\x00:\x00",
-		"BinaryFile NUL":            "a: \x00\n",
-		"InvalidYAML quote":         "a: \"" + strings.Repeat("x\n", 250_000),
-		"InvalidYAML line":          "a: b: " + strings.Repeat("x", 15*mebibyte),
-		"InvalidYAML tabs":          strings.Repeat("\t", 15*mebibyte) + "a: b",
-		"RequiredField comments":    "kind: HTTPRoute\na: b\n" + strings.Repeat("#\n", 250_000),
-		"RequiredField text":        "kind: HTTPRoute\na: |\n" + strings.Repeat(" x y z w\n", 250_000),
-		"RequiredField long line":   "kind: HTTPRoute\na: " + strings.Repeat("x", 15*mebibyte),
-		"TooMany rules":             "kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: a}\nspec: {rules: [" + strings.Repeat("{},", maxNodes/2-20) + "]}",
-		"MoreProblems of a list":    "kind: List\napiVersion: v1\nitems: [" + strings.Repeat("{},", maxNodes/2-20) + "]",
-		"RequiredField keys":        manyKeys(50_000),
-		"MoreProblems":              strings.Repeat("a: [\n---\n", 15_000),
-		"TooManyDocuments":          strings.Repeat("a\n---\n", 2*mebibyte),
+		"TooManyAliases of nothing":          strings.Replace(merges.String(), "{a: 1, b: 2, c: 3}", "{}", 1),
+		"TooManyAliases":                     aliases.String(),
+		"TooManyAliases merged":              merges.String(),
+		"AliasCycle":                         "a: &a {b: [*a]}\n",
+		"AliasCycle merged":                  "a: &a\n  <<: *a\n",
+		"TooDeep":                            strings.Repeat("[", 65) + strings.Repeat("]", 65),
+		"TooDeep by thousands":               strings.Repeat("[", 290_000),
+		"TooDeep in blocks":                  strings.Repeat("- ", 20_000) + "x",
+		"TooDeep in mappings":                strings.Repeat("{a: ", 65) + strings.Repeat("}", 65),
+		"DocumentTooLarge":                   strings.Repeat("[],", 5*mebibyte),
+		"DocumentTooLarge lines":             strings.Repeat("a: b\n", 3*mebibyte),
+		"DuplicateKey":                       strings.Repeat("a: b\n", 100_000),
+		"InvalidUTF8":                        "a: \xff\n",
+		"InvalidUTF8 UTF-16":                 "\xff\xfea\x00:\x00",
+		"BinaryFile NUL":                     "a: \x00\n",
+		"InvalidYAML quote":                  "a: \"" + strings.Repeat("x\n", 250_000),
+		"InvalidYAML line":                   "a: b: " + strings.Repeat("x", 15*mebibyte),
+		"InvalidYAML tabs":                   strings.Repeat("\t", 15*mebibyte) + "a: b",
+		"RequiredField comments":             "kind: HTTPRoute\na: b\n" + strings.Repeat("#\n", 250_000),
+		"RequiredField text":                 "kind: HTTPRoute\na: |\n" + strings.Repeat(" x y z w\n", 250_000),
+		"RequiredField long line":            "kind: HTTPRoute\na: " + strings.Repeat("x", 15*mebibyte),
+		"TooMany rules":                      "kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: a}\nspec: {rules: [" + strings.Repeat("{},", maxNodes/2-20) + "]}",
+		"MoreProblems of a list":             "kind: List\napiVersion: v1\nitems: [" + strings.Repeat("{},", maxNodes/2-20) + "]",
+		"RequiredField keys":                 manyKeys(50_000),
+		"MoreProblems":                       strings.Repeat("a: [\n---\n", 15_000),
+		"InvalidValue key of 4,000,000 bits": tlsSecret(4_000_000),
+		"InvalidValue key of 8,200 bits":     tlsSecret(8_200),
+		"TooManyDocuments":                   strings.Repeat("a\n---\n", 2*mebibyte),
 	}
+}
+
+// tlsSecret is a Secret with a good certificate, and an RSA key with numbers of so many bits: crypto/x509 would take
+// minutes for a million.
+func tlsSecret(bits int) string {
+	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"a.test"}}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, own.Public(), own)
+	if err != nil {
+		panic(err)
+	}
+	huge := new(big.Int).SetBit(big.NewInt(1), bits-1, 1)
+	half := new(big.Int).Rsh(huge, uint(bits/2))
+	key, err := asn1.Marshal(struct{ V, N, E, D, P, Q, X, Y, Z *big.Int }{new(big.Int), huge, big.NewInt(65537), huge, half, half, half, half, half})
+	if err != nil {
+		panic(err)
+	}
+	text := func(label string, der []byte) string {
+		return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: label, Bytes: der}))
+	}
+	return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ntype: kubernetes.io/tls\ndata: {tls.crt: %s, tls.key: %s}\n",
+		text("CERTIFICATE", certificate), text("RSA PRIVATE KEY", key))
 }
 
 func manyKeys(n int) string {
