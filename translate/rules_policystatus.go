@@ -130,8 +130,8 @@ func (r *policyStatusRules) report(all *problemFold) {
 
 // runUnchecked returns a warning if a policy that protects requests targets a Gateway or ListenerSet with a
 // TCP, TLS or UDP listener. There Envoy sees no requests, so that the policy does not protect the listener. The
-// warning names the first such listener. The result is nil without such a listener, and for a policy that
-// cannot be used. Of each selector, at most maxListed objects are examined.
+// warning names the first such listener. Without such a listener, the result has the warnings of lifts. It is nil for a
+// policy that cannot be used. Of each selector, at most maxListed objects are examined.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {
@@ -139,7 +139,7 @@ func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manife
 	}
 	fields := policy.Unchecked(own.Attached.Spec)
 	if len(fields) == 0 {
-		return nil
+		return r.lifts(c, key, own)
 	}
 	for _, target := range r.in.aims.targets.Get(c, key) {
 		if target.Kind != "Gateway" && target.Kind != kindListenerSet {
@@ -159,7 +159,32 @@ func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manife
 			}
 		}
 	}
-	return nil
+	return r.lifts(c, key, own)
+}
+
+// lifts returns the warnings that a team's policy for a ListenerSet or its listeners goes before policies of cluster
+// paths on the Gateway.
+func (r *policyStatusRules) lifts(c *memo.Ctx, key manifest.Key, own *policyOut) (problems []manifest.Problem) {
+	if !own.Attached.Origin.Outside {
+		return nil
+	}
+	for _, target := range r.in.aims.targets.Get(c, key) {
+		if target.Kind != kindListenerSet && target.Kind != "Gateway" {
+			continue
+		}
+		objects, _ := r.in.aims.objects(c, key, target, maxListed)
+		for _, at := range objects {
+			listeners, name := r.listenersAt(c, at, target.Section)
+			for _, l := range listeners {
+				for _, lifted := range r.in.hostPolicy.Get(c, listenerKey{name, l.ID()}).Layers.LiftedBy(key) {
+					if problem := lifted.Problem(); !slices.Contains(problems, problem) {
+						problems = append(problems, problem)
+					}
+				}
+			}
+		}
+	}
+	return problems
 }
 
 // listenersAt returns the listeners that a policy applies to, and "namespace/name" of their Gateway. The parameter

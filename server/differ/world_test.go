@@ -122,6 +122,16 @@ func (w *world) add(apiVersion, kind, name string, spec object) object {
 	return o
 }
 
+// insist may give the last object, a Gateway or ListenerSet, an annotation by which its policies go before others.
+func (w *world) insist() {
+	if w.IntN(2) == 0 {
+		return
+	}
+	last := w.objects[len(w.objects)-1]
+	last["metadata"].(object)["annotations"] = object{"kgateway.dev/inherited-policy-priority": one(w.Rand,
+		"ShallowMergePreferParent", "ShallowMergePreferChild", "DeepMergePreferParent", "DeepMergePreferChild", "PreferParent")}
+}
+
 // backendLike reports whether a Backend answers requests itself, and is no service or mirror: what a
 // closed one comes to is not what is asked here.
 func backendLike(name string) bool {
@@ -251,8 +261,10 @@ func (w *world) addGateway(authority *envoytest.Authority) {
 			own = append(own, secure("tls-set", one(w.Rand, "x.c.test", "y.x.c.test"), "cert-set"))
 		}
 		w.add(gatewayAPI, "ListenerSet", "set", object{"parentRef": object{"name": "eg"}, "listeners": own})
+		w.insist()
 	}
 	w.add(gatewayAPI, "Gateway", "eg", spec)
+	w.insist()
 	if w.IntN(4) == 0 { // the same hosts on other ports
 		beside := object{"gatewayClassName": "gatefold", "addresses": spec["addresses"], "listeners": list{http("http", 8090, ""), http("own", 8091, one(w.Rand, "a.test", "*.test"))}}
 		w.add(gatewayAPI, "Gateway", "beside", beside)

@@ -1,9 +1,13 @@
 package importer
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // Cluster imports the output of kubectl get. It returns an error only if the schemas cannot be loaded.
@@ -56,8 +60,23 @@ func clean(r *report, object *item) {
 			}
 		}
 	}
+	unknownPriority(r, object)
 	if dropped := missing(before, object.fields); len(dropped) > 0 {
 		r.add(Same, object.place, object.name(), "fields of the cluster, left out", dropped...)
+	}
+}
+
+// unknownPriority adds a verdict about an annotation inherited-policy-priority of an unknown value: kgateway lets the
+// child's policies win, and gatefold the parent's where a field protects.
+func unknownPriority(r *report, object *item) {
+	annotations, _ := at(object.fields, "metadata", "annotations").(map[string]any)
+	value, written := annotations[api.AnnotationPolicyPriority]
+	for _, known := range schema.Annotations() {
+		if known.Name == api.AnnotationPolicyPriority && written && !slices.Contains(known.Values, text(value)) {
+			r.add(Different, object.place, object.name(),
+				fmt.Sprintf("the value %q is unknown: kgateway takes it for %s; with gatefold policies of the parent win for fields that protect requests", text(value), known.Values[0]),
+				join("metadata.annotations", known.Name))
+		}
 	}
 }
 

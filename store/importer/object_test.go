@@ -44,3 +44,16 @@ func TestMisspeltTargetsAreLost(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownPriorityIsDifferent holds that import says what gatefold makes of a priority that kgateway does not know.
+func TestUnknownPriorityIsDifferent(t *testing.T) {
+	for value, want := range map[string]int{"ShallowMergePreferParent": 0, "PreferParent": 1, "": 1} {
+		object := &item{key: manifest.Key{Kind: "Gateway", Namespace: "infra", Name: "eg"}}
+		object.fields = map[string]any{"metadata": map[string]any{"annotations": map[string]any{api.AnnotationPolicyPriority: value}}}
+		r := &report{}
+		clean(r, object)
+		if len(r.verdicts) != want || want == 1 && r.verdicts[0].Class != Different {
+			t.Errorf("%q: %+v", value, r.verdicts)
+		}
+	}
+}

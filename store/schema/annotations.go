@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 
 // ownPrefix is the prefix of the annotations that only gatefold reads.
 const ownPrefix = "gatefold.io"
+
+// kgatewayPrefix ends the prefixes of the annotations and labels of kgateway.
+const kgatewayPrefix = "kgateway.dev"
 
 // annotationsOf returns the annotations of gatefold (with the prefix gatefold.io/) that objects of a kind can
 // have. It returns nil if objects of the kind can have none.
@@ -59,6 +63,47 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 			m.addAt(UnknownField, "metadata.labels["+name+"]", shown(name)+" is an annotation, and means nothing as a label", "move it to metadata.annotations")
 		}
 	}
+	for _, list := range []string{"annotations", "labels"} {
+		for name := range entries(metadata, list) {
+			m.nearKgateway(list, name)
+		}
+	}
+}
+
+// nearKgateway reports a name that is nearly an annotation or label of kgateway that gatefold reads: under another
+// prefix, misspelt, or in the other of the two lists. It has no effect, also where it should protect. The parameter
+// list is annotations or labels. No other name of kgateway 2.5 is near one of these.
+func (m *mistakes) nearKgateway(list, name string) {
+	prefix, local, prefixed := strings.Cut(strings.ToLower(name), "/")
+	if !prefixed {
+		prefix, local = kgatewayPrefix, prefix
+	}
+	if manifest.Distance(prefix, kgatewayPrefix) > 2 && !strings.HasSuffix(prefix, "."+kgatewayPrefix) {
+		return
+	}
+	for _, known := range Annotations() {
+		of, own, _ := strings.Cut(known.Name, "/")
+		switch in := listOf(known); {
+		case !strings.HasSuffix(of, kgatewayPrefix), name == known.Name && in == list, !prefixed && local != own, !near(local, own):
+		case name == known.Name:
+			m.addAt(UnknownField, "metadata."+list+"["+name+"]", shown(name)+" means nothing among the "+list, "move it to metadata."+in)
+			return
+		default:
+			m.addAt(UnknownField, "metadata."+list+"["+name+"]", fmt.Sprintf("%s means nothing: its name is nearly %s", shown(name), known.Name), "did you mean "+shown(known.Name)+" in metadata."+in+"?")
+			return
+		}
+	}
+}
+
+// near reports whether a text is a word, perhaps misspelt.
+func near(text, word string) bool { return manifest.Nearest(text, []string{word}) != "" }
+
+// listOf returns the list of metadata that has an annotation or label.
+func listOf(a Annotation) string {
+	if a.Label {
+		return "labels"
+	}
+	return "annotations"
 }
 
 // seemsOwn reports whether the user probably meant an annotation for gatefold. The parameter name is the name

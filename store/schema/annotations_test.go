@@ -38,6 +38,22 @@ func TestUnknownAnnotations(t *testing.T) {
 		{"Gateway", "gatefold.io/gateway-ports", UnknownField, "belongs on a Namespace"},
 		{"Service", "gatefold.io/paths", UnknownField, "belongs on a Namespace"},
 		{"Secret", "gatefold.io/x", UnknownField, "gatefold reads no annotation of gatefold.io on a Secret"},
+		{"Gateway", "kgateway.dev/inherited-policy-prioritty", UnknownField, `did you mean "kgateway.dev/inherited-policy-priority" in metadata.annotations?`},
+		{"Service", "delegation.kgateway.dev/inherited-policy-priority", UnknownField, `did you mean "kgateway.dev/inherited-policy-priority"`},
+		{"Secret", "kgateway.dev/Inherited-Policy-Priority", UnknownField, `did you mean "kgateway.dev/inherited-policy-priority"`},
+		{"Gateway", "kgatway.dev/inherited-policy-priority", UnknownField, `did you mean "kgateway.dev/inherited-policy-priority"`},
+		{"Gateway", "gateway.kgateway.dev/inherited-policy-priority", UnknownField, `did you mean "kgateway.dev/inherited-policy-priority"`},
+		{"Gateway", "inherited-policy-priority", UnknownField, `did you mean "kgateway.dev/inherited-policy-priority"`},
+		{"Namespace", "kgateway.dev/route-wieght", UnknownField, `did you mean "kgateway.dev/route-weight"`},
+		{"Gateway", "kgateway.dev/inherit-parent-matcher", UnknownField, `did you mean "delegation.kgateway.dev/inherit-parent-matcher"`},
+		{"Gateway", "kgateway.dev/inherited-policy-priority", "", ""},
+		{"Service", "kgateway.dev/inherited-policy-priority", "", ""},
+		{"Gateway", "kgateway.dev/per-connection-buffer-limit", "", ""},
+		{"Gateway", "kgateway.dev/http-redirect-status-code", "", ""},
+		{"Service", "kgateway.dev/disable-istio-auto-mtls", "", ""},
+		{"Gateway", "delegation.kgateway.dev/enable-policy-override", "", ""},
+		{"Gateway", "example.com/inherited-policy-prioritty", "", ""},
+		{"Service", "route-wieght", "", ""},
 		{"Gateway", "gatefold.io/proxy-protocol", "", ""},
 		{"Service", "paths", "", ""},
 		{"Namespace", "example.com/paths", "", ""},
@@ -52,6 +68,13 @@ func TestUnknownAnnotations(t *testing.T) {
 		}
 		if !has(found, c.code, "metadata.annotations["+c.name+"]") || found[0].Warning || c.hint != "" && !strings.Contains(found[0].Hint, c.hint) {
 			t.Errorf("%s %q: want %s and %q, got %+v", c.kind, c.name, c.code, c.hint, found)
+		}
+	}
+	for name, hint := range map[string]string{
+		"kgateway.dev/inherited-policy-priority": "metadata.annotations", "delegation.kgateway.dev/lable": `did you mean "delegation.kgateway.dev/label" in metadata.labels?`,
+	} {
+		if _, found := checked(t, object("Gateway", "labels", name)); !has(found, UnknownField, "metadata.labels["+name+"]") || !strings.Contains(found[0].Hint, hint) {
+			t.Errorf("label %s: %+v", name, found)
 		}
 	}
 	_, found := checked(t, object("Namespace", "labels", "gatefold.io/gateway-ports"))
