@@ -141,10 +141,19 @@ func randomSelectors(r *rand.Rand, kinds ...string) string {
 	return "  targetSelectors: [{" + pick(r, kinds...) + ", matchLabels: " + pick(r, "{tier: a}", "{tier: b}", "{tier: b, team: x}", "{}") + pick(r, "", "", ", sectionName: s0", ", sectionName: l0") + "}]\n"
 }
 
-// randomPriority returns an annotation of a Gateway or ListenerSet, whose policies go before those of routes or not.
-func randomPriority(r *rand.Rand) string {
-	return pick(r, "", "", "  annotations: {kgateway.dev/inherited-policy-priority: "+
-		pick(r, "ShallowMergePreferParent", "DeepMergePreferParent", "DeepMergePreferChild", "PreferParent")+"}\n")
+// insisting returns an object with its listeners and the annotation priorityOf.
+func insisting(body, listeners string) string {
+	return strings.Replace(body, "spec:\n", priorityOf(listeners)+"spec:\n", 1) + listeners
+}
+
+// priorityOf returns an annotation of a Gateway or ListenerSet, whose policies go before those of routes or not. It
+// depends on the listeners of the object, so that edits change it.
+func priorityOf(listeners string) string {
+	values := []string{"ShallowMergePreferParent", "DeepMergePreferParent", "DeepMergePreferChild", "PreferParent"}
+	if i := len(listeners) % 6; i < len(values) {
+		return "  annotations: {kgateway.dev/inherited-policy-priority: " + values[i] + "}\n"
+	}
+	return ""
 }
 
 // randomCalls returns a GRPCRoute.
@@ -161,16 +170,16 @@ func randomCalls(r *rand.Rand) (string, string) {
 }
 
 func randomGateway(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("%s%s%sspec:\n  gatewayClassName: %s\n%s%s%s  listeners:\n", randomAge(r), randomLabels(r), randomPriority(r), pick(r, "gatefold", "gatefold", "mine"), randomGatewayTLS(r),
+	body := fmt.Sprintf("%s%sspec:\n  gatewayClassName: %s\n%s%s%s  listeners:\n", randomAge(r), randomLabels(r), pick(r, "gatefold", "gatefold", "mine"), randomGatewayTLS(r),
 		pick(r, "", "  allowedListeners: {namespaces: {from: "+pick(r, "All", "Same", "Selector, selector: {matchLabels: {team: shop}}")+"}}\n"),
 		pick(r, "", "", "  addresses: [{value: 127.0.0.1}]\n", "  addresses: [{value: 127.0.0.2}]\n", "  addresses: [{type: IPAddress}]\n", "  addresses: [{type: Hostname, value: x.example.com}, {value: 127.0.0.1}]\n"))
-	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), body+randomListeners(r))
+	return document("gateway.networking.k8s.io/v1", "Gateway", namespace(r), pick(r, "one", "two"), insisting(body, randomListeners(r)))
 }
 
 // randomListenerSet returns listeners that meet those of Gateways and of each other.
 func randomListenerSet(r *rand.Rand) (string, string) {
-	body := fmt.Sprintf("%s%s%sspec:\n  parentRef: {name: %s, namespace: %s}\n  listeners:\n", randomAge(r), randomLabels(r), randomPriority(r), pick(r, "one", "one", "two"), namespace(r))
-	return document("gateway.networking.k8s.io/v1", "ListenerSet", namespace(r), pick(r, "one", "other", "third"), body+randomListeners(r))
+	body := fmt.Sprintf("%s%sspec:\n  parentRef: {name: %s, namespace: %s}\n  listeners:\n", randomAge(r), randomLabels(r), pick(r, "one", "one", "two"), namespace(r))
+	return document("gateway.networking.k8s.io/v1", "ListenerSet", namespace(r), pick(r, "one", "other", "third"), insisting(body, randomListeners(r)))
 }
 
 func randomListeners(r *rand.Rand) (body string) {
