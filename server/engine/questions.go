@@ -59,7 +59,7 @@ func (q questions) Between(read func([]*manifest.Object, translate.Surroundings)
 				objects = append(objects, &manifest.Object{Key: key})
 			}
 		}
-		read(objects, translate.Surroundings{Options: t.options, Quarantine: t.trusted, Discoveries: t.answered})
+		read(objects, translate.Surroundings{Options: t.options, Quarantine: t.trusted, Discoveries: t.answered, Holders: t.holders})
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gatefold/gatefold/store/journal"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/translate"
 )
 
 // statePatience is how long the end of gatefold waits for the disk.
@@ -26,13 +27,14 @@ const statePatience = 5 * time.Second
 type state struct {
 	options journal.Options
 	log     zerolog.Logger
-	journal *journal.Journal // nil if the state folder cannot be used
-	failed  error            // why the state folder cannot be used
-	damaged bool             // some of the saved state could not be used
-	objects int              // the number of restored objects
-	reader  *reader          // of the folder
-	saved   []store.Saved    // the restored objects; nil after something is published
-	keeper  *journal.Keeper  // set by begin
+	journal *journal.Journal  // nil if the state folder cannot be used
+	failed  error             // why the state folder cannot be used
+	damaged bool              // some of the saved state could not be used
+	objects int               // the number of restored objects
+	reader  *reader           // of the folder
+	saved   []store.Saved     // the restored objects; nil after something is published
+	holders translate.Holders // as they are saved
+	keeper  *journal.Keeper   // set by begin
 }
 
 // State says what is saved on disk for the next start.
@@ -87,6 +89,7 @@ func fingerprint() func() string {
 // restore loads the saved content into the store of r, and logs what cannot be used. If secrets is false, the next
 // write of the state removes saved Secrets from the disk.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
+	content.Saved, s.holders = splitHolders(content.Saved)
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
 		unusable = s.setAside(r, content.Saved, err)
@@ -155,15 +158,16 @@ func holdsSecret(all []store.Saved) bool {
 // restored reports whether the state has objects that can be served without the folder.
 func (s *state) restored() bool { return s != nil && s.objects > 0 }
 
-// begin starts to save what is served.
+// begin starts to save what is served, and gives the saved holders to the translation.
 func (s *state) begin(p *pipeline, srv *server.Server) {
 	if s == nil {
 		return
 	}
+	p.translation.hold(s.holders)
 	all := func() []store.Saved {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.reader.store.Saved()
+		return append(p.reader.store.Saved(), savedHolders(s.holders))
 	}
 	s.keeper = journal.Start(s.options, s.journal, s.failed, all, func(err error) {
 		if err == nil {
@@ -184,7 +188,7 @@ func (s *state) observe(r *run) {
 		return
 	}
 	s.saved = nil
-	s.keeper.Save(s.reader.store.Unsaved())
+	s.keeper.Save(s.unsaved(r))
 }
 
 // giveUp sets the restored state aside (setAside), because it cannot be applied, and returns true. It returns

@@ -37,6 +37,7 @@ type translation struct {
 	trusted  translate.Quarantine  // the quarantine that was published last
 	issuers  translate.Discoveries // the newest answers of issuers
 	answered translate.Discoveries // the answers that were published last
+	holders  translate.Holders     // who has what several objects want, as published last
 	ledger   ledger
 	withheld *withholding
 }
@@ -48,6 +49,7 @@ type translator interface {
 	Preview() translate.Result
 	Quarantine(set translate.Quarantine)
 	Discover(set translate.Discoveries)
+	Hold(set translate.Holders)
 	Revert() (usable bool)
 	Former(key manifest.Key) *manifest.Object
 }
@@ -138,6 +140,7 @@ func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
 	t.phase, t.trusted, t.answered, t.sent = agreed, t.rejected, t.issuers, store.Change{}
+	t.holders = result.Holders
 }
 
 // quarantine passes to the translator which parts of resources Envoys rejected (translate.Quarantine). The next
@@ -151,6 +154,13 @@ func (t *translation) quarantine(rejected translate.Quarantine) {
 func (t *translation) discover(issuers translate.Discoveries) {
 	t.issuers = issuers
 	t.translator.Discover(issuers)
+}
+
+// hold tells the translator who had the things that several objects want (translate.Holders). It is called only before
+// the first publication.
+func (t *translation) hold(holders translate.Holders) {
+	t.holders = holders
+	t.translator.Hold(holders)
 }
 
 // retry makes the next call of apply try again to translate the withheld objects: those for which gatefold itself
@@ -173,14 +183,17 @@ func (t *translation) restart() {
 	t.phase, t.pending = agreed, store.Change{}
 	t.translator = t.translators(t.options)
 	t.translator.Discover(t.issuers)
+	t.translator.Hold(t.holders)
 }
 
-// renew makes a new translator, with the newest quarantine and answers of issuers. The next call of apply
+// renew makes a new translator, with the newest quarantine and answers of issuers, and the holders that were published
+// last. The next call of apply
 // passes all objects to it.
 func (t *translation) renew() {
 	t.translator = t.translators(t.options)
 	t.translator.Quarantine(t.rejected)
 	t.translator.Discover(t.issuers)
+	t.translator.Hold(t.holders)
 	t.pending, t.phase = t.reader.all(), fresh
 }
 

@@ -176,10 +176,10 @@ func (b bids) add(c *Contender, claim HostClaim, incumbents *Incumbents) bids {
 // is more than a message names, so that the message can say that there are others.
 const maxMet = maxOwned + 1
 
-// meet adds a Meeting of a route. It leaves out what exceeds maxMet.
+// meet adds a Meeting of a route. It leaves out what exceeds maxMet, and what the route has already.
 func (t *contest) meet(key manifest.Key, m Meeting) {
 	count := t.count[key]
-	if m.Result != Lost && count[m.Result] == maxMet {
+	if m.Result != Lost && (count[m.Result] == maxMet || slices.Contains(t.Met[key], m)) {
 		return
 	}
 	count[m.Result]++
@@ -212,15 +212,17 @@ func (t *contest) nest() {
 				within[wider] = t.newHostsWithin(wider)
 			}
 			within[wider].add(Meeting{Domain: domain, Other: holder, Result: Wider})
-			if by, is := within[wider].elsewhere(holder.Namespace); is {
-				t.meet(holder, Meeting{Domain: domain, Other: by, Result: Narrower})
+			if by := within[wider].elsewhere(holder.Namespace); by != nil && !by.asks(domain) {
+				t.meet(holder, Meeting{Domain: domain, Other: by.Origin.Key, Result: Narrower})
 			}
 		}
 	}
 	for _, wider := range t.domains {
-		for _, key := range within[wider].owners() {
-			for m := range within[wider].seenFrom(key.Namespace) {
-				t.meet(key, m)
+		for _, c := range within[wider].owners() {
+			for m := range within[wider].seenFrom(c.Origin.Key.Namespace) {
+				if !c.asks(m.Domain) {
+					t.meet(c.Origin.Key, m)
+				}
 			}
 		}
 	}
@@ -228,9 +230,9 @@ func (t *contest) nest() {
 
 // hostsWithin are the domains of one kind within a wildcard of the other kind.
 type hostsWithin struct {
-	around []manifest.Key // the routes with the wildcard
+	around []*Contender // the routes with the wildcard
 	// other is the first of these routes in another namespace than the first route. It is nil if there is none.
-	other *manifest.Key
+	other *Contender
 	// spaces are the namespaces that have domains within the wildcard, in the order in which they were added. met has
 	// the first domains of each, at most maxMet.
 	spaces []string
@@ -241,8 +243,8 @@ func (t *contest) newHostsWithin(wider string) *hostsWithin {
 	out := &hostsWithin{met: map[string][]Meeting{}}
 	for _, c := range t.bids[wider].all {
 		if key := c.Origin.Key; key.Kind == t.Holders[wider].Kind {
-			if out.around = append(out.around, key); out.other == nil && key.Namespace != out.around[0].Namespace {
-				out.other = &key
+			if out.around = append(out.around, c); out.other == nil && key.Namespace != out.around[0].Origin.Key.Namespace {
+				out.other = c
 			}
 		}
 	}
@@ -259,19 +261,16 @@ func (h *hostsWithin) add(m Meeting) {
 	}
 }
 
-// elsewhere returns the first route with the wildcard that is not in a namespace.
-func (h *hostsWithin) elsewhere(namespace string) (key manifest.Key, is bool) {
-	if h.around[0].Namespace != namespace {
-		return h.around[0], true
+// elsewhere returns the first route with the wildcard that is not in a namespace. It returns nil if there is none.
+func (h *hostsWithin) elsewhere(namespace string) *Contender {
+	if h.around[0].Origin.Key.Namespace != namespace {
+		return h.around[0]
 	}
-	if h.other != nil {
-		return *h.other, true
-	}
-	return key, false
+	return h.other
 }
 
 // owners returns the routes with the wildcard. It returns nil for a nil h.
-func (h *hostsWithin) owners() []manifest.Key {
+func (h *hostsWithin) owners() []*Contender {
 	if h == nil {
 		return nil
 	}
