@@ -173,7 +173,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	})
 	n.ports = newPortRules(e, portIn{
 		gatewayRules: n.gateways, hostPolicy: n.hostPolicies.hostPolicy, policed: n.hostLevels.policed, streams: n.streams.streams, stream: n.streams.stream,
-		ExclusivePorts: n.ExclusivePorts, TrustedHops: n.TrustedHops,
+		holders: in.holders, ExclusivePorts: n.ExclusivePorts, TrustedHops: n.TrustedHops,
 	})
 }
 
@@ -272,12 +272,12 @@ func (n *network) addStatuses(e *memo.Engine) {
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
 		n.signIns)
-	n.holdings = newHoldings(e, n.gateways, n.contests)
+	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports)
 }
 
 // recalls returns the recalls of all parts.
 func (n *network) recalls() []settler {
-	return []settler{n.gateways.before, n.contests.before, n.contests.given}
+	return []settler{n.gateways.before, n.contests.before, n.contests.given, n.ports.before}
 }
 
 // addViews declares the rules and folds of the memo.Engine that collect the content of an ir.View. A View shows

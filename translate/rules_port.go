@@ -3,6 +3,7 @@ package translate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -33,6 +34,7 @@ type portIn struct {
 	policed        *memo.Rule[string, bool]
 	streams        *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
 	stream         *memo.Rule[manifest.Key, *streamOut]
+	holders        *holdersInput
 	ExclusivePorts bool
 	TrustedHops    uint32
 }
@@ -42,10 +44,12 @@ type portRules struct {
 	in       portIn
 	listener *memo.Rule[portKey, *portOut]
 	losses   *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
+	// before says which routes had the connections of a port before. It is read only where several routes want them.
+	before *recall[portKey, *portOut]
 }
 
 func newPortRules(e *memo.Engine, in portIn) *portRules {
-	r := &portRules{in: in}
+	r := &portRules{in: in, before: newRecall[portKey](e, "hadstreams", identical[*portOut])}
 	r.listener = memo.NewRule(e, "listener", r.runListener, deepEqual)
 	memo.EachOf(r.listener, in.gateway, func(_ manifest.Key, g *listen.Gateway) []portKey {
 		var keys []portKey
@@ -56,6 +60,7 @@ func newPortRules(e *memo.Engine, in portIn) *portRules {
 		}
 		return keys
 	})
+	r.before.follow(r.listener)
 	r.losses = memo.NewFold[manifest.Key, lossKey](e, "losses", gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
 	memo.From(r.losses, r.listener, lossesOf, deepEqual)
 	return r
@@ -63,6 +68,48 @@ func newPortRules(e *memo.Engine, in portIn) *portRules {
 
 func (r *portRules) report(all *problemFold) {
 	problemsFrom(all, "losses", r.losses, lossProblems)
+}
+
+// hold implements holder.
+func (r *portRules) hold(all *holdingFold) {
+	holdingsFrom(all, r.listener, func(key portKey, p *portOut) Holders {
+		out := Holders{}
+		for i := range p.Port.Streams {
+			stream := &p.Port.Streams[i]
+			for _, rival := range stream.Behind {
+				for _, domain := range streamDomains(rival.Domains) {
+					out[streamThing(key, stream.Listener, domain)] = stream.Route.Origin.Key
+				}
+			}
+		}
+		return out
+	})
+}
+
+// streamThing returns the Thing for the connections of a listener with a server name.
+func streamThing(at portKey, listener, domain string) Thing {
+	return Thing{Gateway: at.Gateway, Listener: listener, Host: domain, Port: at.Port, UDP: at.UDP}
+}
+
+// streamDomains returns the domains of an ir.Stream or ir.Rival as they are in listen.Place: "*" for nil.
+func streamDomains(domains []string) []string {
+	if domains == nil {
+		return []string{"*"}
+	}
+	return domains
+}
+
+// had reports whether a route had the connections of a listener with a server name (domain) before.
+func (r *portRules) had(c *memo.Ctx, at portKey, listener, domain string, route manifest.Key) bool {
+	if before, _ := r.before.Get(c, at); before != nil {
+		for i := range before.Port.Streams {
+			s := &before.Port.Streams[i]
+			if s.Listener == listener && s.Route != nil && s.Route.Origin.Key == route && slices.Contains(streamDomains(s.Domains), domain) {
+				return true
+			}
+		}
+	}
+	return r.in.holders.has(c, streamThing(at, listener, domain), route)
 }
 
 // runListener returns the Envoy listener for a port of a Gateway. It panics if the Gateway does not have the
@@ -75,7 +122,9 @@ func (r *portRules) runListener(c *memo.Ctx, key portKey) *portOut {
 			port.TrustedHops = r.in.TrustedHops
 			if len(port.Streams) > 0 {
 				claimants, _ := r.in.streams.Get(c, key)
-				listen.Assign(port, claimants.All())
+				listen.Assign(port, claimants.All(), func(listener, domain string, route manifest.Key) bool {
+					return r.had(c, key, listener, domain, route)
+				})
 				r.admit(c, port)
 				renameClusters(port, r.in.clientOf(c, key.Gateway))
 			}
@@ -145,6 +194,7 @@ type loss struct {
 	lossKey
 	Route   manifest.Key
 	Domains []string
+	Why     string // why the route that got the connections comes first
 }
 
 func compareLosses(a, b *loss) int {
@@ -154,7 +204,7 @@ func compareLosses(a, b *loss) int {
 
 // String returns the message for the route that lost: which route takes precedence, and what that route gets.
 func (l *loss) String() string {
-	return fmt.Sprintf("%s takes precedence (it is older, or first by name), and gets %s listener %s", l.Other, l.what(), l.Listener)
+	return fmt.Sprintf("%s takes precedence (%s), and gets %s listener %s", l.Other, l.Why, l.what(), l.Listener)
 }
 
 // what describes, as text, the part of the listener that both routes requested.
@@ -173,10 +223,10 @@ func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKe
 		stream := &p.Port.Streams[i]
 		for _, rival := range stream.Behind {
 			winner := stream.Route.Origin.Key
-			l := &loss{lossKey{at, stream.Listener, winner, false}, rival.Route, rival.Domains}
+			l := &loss{lossKey{at, stream.Listener, winner, false}, rival.Route, rival.Domains, rival.Why}
 			yield(memo.Place[manifest.Key, lossKey]{Key: rival.Route, ID: l.lossKey}, l)
 			if winner.Namespace != rival.Route.Namespace {
-				w := &loss{lossKey{at, stream.Listener, rival.Route, true}, winner, rival.Domains}
+				w := &loss{lossKey{at, stream.Listener, rival.Route, true}, winner, rival.Domains, rival.Why}
 				yield(memo.Place[manifest.Key, lossKey]{Key: winner, ID: w.lossKey}, w)
 			}
 		}

@@ -48,7 +48,7 @@ func ofRoutes() []Entry {
 		{"NoWeight", Warning, "All backendRefs of a rule have weight 0: it answers 500.", "Give one of them a weight greater than 0."},
 		{"NotAllowedByListeners", Error, "No listener of the parent admits the route, by its kind or its namespace.", "Change `allowedRoutes` of the listener, or move the route."},
 		{"NotAllowedByParent", Error, "The route names an HTTPRoute as its parent, and no rule of that route delegates to it or admits it.", "Add a `backendRef` to the route, or `allowedRoutes`, to a rule of the parent."},
-		{"OlderRouteWins", Warning, "Two routes want the same TCP or UDP listener, or the same TLS hostname. The older one is served.", "Give this route a listener or hostname of its own."},
+		{"OlderRouteWins", Warning, "Two routes want the same TCP or UDP listener, or the same TLS hostname. The one that comes first is served.", "Give this route a listener or hostname of its own."},
 		{"ParentMatchWins", Warning, "An inheriting child asks for another value than its parent's match. The parent's value counts.", "Remove the value from the child, or write the parent's."},
 		{"ProtectedHeader", Error, "A filter or policy changes a header that frames messages, such as `content-length`. The rule answers 500.", "Remove the header from the filter or policy."},
 		{"RefNotPermitted", Error, "A reference leads into another namespace, and no ReferenceGrant there allows it.", "Create a ReferenceGrant in the namespace of the target."},

@@ -92,7 +92,7 @@ func (b *connectionReporter) stream() {
 			continue
 		}
 		b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
-			Object: rival.Route, Match: streamWords(stream), Reason: "lower precedence: " + key.String() + " takes precedence (it is older, or first by name)",
+			Object: rival.Route, Match: streamWords(stream), Reason: "lower precedence: " + key.String() + " takes precedence: " + rival.Why,
 			At: Source{Object: rival.Route, Field: "spec.parentRefs"},
 		})
 	}

@@ -31,7 +31,7 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 	rule.Name = "→ " + rule.To
 	for _, rival := range stream.Behind {
 		lost := at.child(NotAcceptedNode, manifest.Field{Object: rival.Route, Path: "spec.parentRefs"})
-		lost.Why = key.String() + " takes precedence (it is older, or first by name)"
+		lost.Why = key.String() + " takes precedence: " + rival.Why
 		lost.Name = rival.Route.String() + ": " + lost.Why
 	}
 	return node

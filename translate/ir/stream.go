@@ -56,6 +56,7 @@ func (s *Stream) Raw() bool { return s.Chain != "" && s.TLS == nil }
 type Rival struct {
 	Route   manifest.Key
 	Domains []string // see Stream.Domains
+	Why     string   // why the other route comes first
 }
 
 // StreamRoute is a TCPRoute, TLSRoute or UDPRoute, with its backends.

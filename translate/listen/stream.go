@@ -5,7 +5,9 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // Claimant is a TCPRoute, TLSRoute or UDPRoute that requests hostnames or whole listeners on one port of one Gateway.
@@ -24,61 +26,126 @@ func (l *Listener) stream() ir.Stream {
 	return out
 }
 
-// Assign gives the hostnames of TCP, TLS and UDP listeners to routes. The claimants must be in the conflict
-// resolution order: a hostname goes to the first route that requests it.
+// Had reports whether a route had a domain of a listener in what was published last, or in the saved state. The
+// parameter listener is the ID of the listener.
+type Had func(listener, domain string, key manifest.Key) bool
+
+// Assign gives the hostnames of TCP, TLS and UDP listeners to routes: a hostname goes to the first route by
+// route.CompareRanks that requests it. The claimants must be in the conflict resolution order. Assign calls had only
+// for hostnames that several routes request.
 //
 // Before the call, port.Streams has one ir.Stream for each listener, without a route. After the call, it has one
 // ir.Stream for each listener and each route that got hostnames of this listener. If no route got the
 // complete hostname of the listener, the ir.Stream without a route stays, too. For example, the only route of
 // *.example.com may request just a.example.com. Envoy closes connections, and drops datagrams, that no route gets.
-func Assign(port *ir.Port, claimants iter.Seq[*Claimant]) {
+func Assign(port *ir.Port, claimants iter.Seq[*Claimant], had Had) {
 	var out []ir.Stream
 	for _, own := range port.Streams {
-		taken := map[string]int{} // by domain, the index in out
-		first := len(out)
+		a := streamContest{own: own, bids: map[string][]streamBid{}, at: map[*Claimant]int{}}
 		for c := range claimants {
-			out = c.claim(out, own, taken)
+			a.bid(c)
 		}
-		if _, gone := taken[domain(own.Chain)]; !gone {
-			out = append(out, own)
+		a.decide(had)
+		streams := a.streams()
+		if len(a.bids[domain(own.Chain)]) == 0 {
+			streams = append(streams, own)
 		}
-		slices.SortFunc(out[first:], compareStreams)
+		slices.SortFunc(streams, compareStreams)
+		out = append(out, streams...)
 	}
 	port.Streams = out
 }
 
-// claim gives domains of one listener to the route of c: the domains that the route requests, and that no earlier
-// route got. If the route gets domains, claim appends an ir.Stream for the route to out. If an earlier route got a
-// requested domain, claim adds the route of c to the field Behind of the earlier route's ir.Stream. The parameter
-// own is the ir.Stream of the listener, without a route. The map taken has the domains that routes got, each with
-// the index of the route's ir.Stream in out.
-func (c *Claimant) claim(out []ir.Stream, own ir.Stream, taken map[string]int) []ir.Stream {
-	stream, lost := own, map[int][]string{}
-	stream.Route, stream.Domains = c.Route, nil
+// streamContest gives the domains of one listener to routes.
+type streamContest struct {
+	own  ir.Stream              // of the listener, without a route
+	all  []*Claimant            // those that request domains of the listener
+	bids map[string][]streamBid // by domain; after decide, the first one has it
+	at   map[*Claimant]int      // the index of a claimant's ir.Stream
+}
+
+// streamBid is a request of a route for a domain.
+type streamBid struct {
+	claimant *Claimant
+	rank     route.Rank
+}
+
+// bid adds the requests of a route for domains of the listener.
+func (a *streamContest) bid(c *Claimant) {
+	asks := false
 	for _, place := range c.Places {
-		if place.Chain != own.Chain {
+		if place.Chain == a.own.Chain {
+			asks = true
+			rank := route.Rank{Own: place.Own, Granted: place.Granted, Origin: c.Route.Origin}
+			a.bids[place.Domain] = append(a.bids[place.Domain], streamBid{c, rank})
+		}
+	}
+	if asks {
+		a.all = append(a.all, c)
+	}
+}
+
+// decide puts the route that gets a domain in front of the bids for the domain.
+func (a *streamContest) decide(had Had) {
+	for domain, bids := range a.bids {
+		if len(bids) == 1 {
 			continue
 		}
-		if at, is := taken[place.Domain]; is {
-			lost[at] = append(lost[at], place.Domain)
+		for i := range bids {
+			bids[i].rank.Incumbent = had(a.own.Listener, domain, bids[i].rank.Origin.Key)
+		}
+		slices.SortFunc(bids, func(a, b streamBid) int { return route.CompareRanks(a.rank, b.rank) })
+	}
+}
+
+// streams returns an ir.Stream for each route that got domains. Its field Behind has the routes that lost some of them.
+func (a *streamContest) streams() (out []ir.Stream) {
+	for _, c := range a.all {
+		stream := a.own
+		stream.Route, stream.Domains = c.Route, nil
+		for _, place := range c.Places {
+			if place.Chain == a.own.Chain && a.bids[place.Domain][0].claimant == c {
+				stream.Domains = append(stream.Domains, place.Domain)
+			}
+		}
+		if len(stream.Domains) == 0 {
 			continue
 		}
-		taken[place.Domain] = len(out)
-		stream.Domains = append(stream.Domains, place.Domain)
-	}
-	for at, domains := range lost {
-		if own.Domains == nil {
-			domains = nil
+		if a.own.Domains == nil {
+			stream.Domains = nil
 		}
-		out[at].Behind = append(out[at].Behind, ir.Rival{Route: c.Route.Origin.Key, Domains: domains})
+		a.at[c] = len(out)
+		out = append(out, stream)
 	}
-	if len(stream.Domains) == 0 {
-		return out
+	for _, c := range a.all {
+		a.lose(out, c)
 	}
-	if own.Domains == nil {
-		stream.Domains = nil
+	return out
+}
+
+// lose adds a route to the field Behind of each ir.Stream in out that has domains which the route requests.
+func (a *streamContest) lose(out []ir.Stream, c *Claimant) {
+	lost := map[int]ir.Rival{}
+	for _, place := range c.Places {
+		if place.Chain != a.own.Chain || a.bids[place.Domain][0].claimant == c {
+			continue
+		}
+		bids := a.bids[place.Domain]
+		at := a.at[bids[0].claimant]
+		rival := lost[at]
+		if a.own.Domains != nil {
+			rival.Domains = append(rival.Domains, place.Domain)
+		}
+		if rival.Why == "" {
+			own := slices.IndexFunc(bids, func(b streamBid) bool { return b.claimant == c })
+			rival.Why = route.WhyFirst(bids[0].rank, bids[own].rank)
+		}
+		rival.Route = c.Route.Origin.Key
+		lost[at] = rival
 	}
-	return append(out, stream)
+	for at, rival := range lost {
+		out[at].Behind = append(out[at].Behind, rival)
+	}
 }
 
 // compareStreams orders the ir.Streams of a listener by name. So an edit of one of them does not move the

@@ -221,7 +221,7 @@ func WhyFirst(first, later Rank) string {
 	case first.Granted != later.Granted:
 		return "the annotation gatefold.io/hostnames of its Namespace has the host"
 	case CompareOrigins(first.Origin, later.Origin) > 0:
-		return "it had the host before"
+		return "it was served here before"
 	case !first.Origin.Created.Equal(later.Origin.Created):
 		return "it is older"
 	}
