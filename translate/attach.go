@@ -109,7 +109,7 @@ func (a *attachOut) tables() (n int) {
 // without returns a copy of p that lacks the hosts that the route lost to routes of another kind. The parameter met has
 // the meetings of the route by listener. If p lost hosts, Accepted of the result has a message with the routes that
 // have them. If p has no host left, Accepted also has the reason HostnameConflict, which rejects the parentRef.
-func (p parentOut) without(met map[listenerKey][]listen.Meeting) parentOut {
+func (p parentOut) without(met meetings) parentOut {
 	lost := map[string][]string{} // by listener
 	left := p
 	left.Places = nil

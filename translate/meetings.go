@@ -9,7 +9,27 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/translate/memo"
 )
+
+// meetings are those of one route, by listener.
+type meetings map[listenerKey][]listen.Meeting
+
+// addMeetings is the step of the fold contestRules.met.
+func addMeetings(of meetings, members []memo.Member[listenerKey, []listen.Meeting]) meetings {
+	out := maps.Clone(of)
+	if out == nil {
+		out = meetings{}
+	}
+	for _, m := range members {
+		if m.Has {
+			out[m.ID] = m.New
+		} else {
+			delete(out, m.ID)
+		}
+	}
+	return out
+}
 
 // meetingWords are the words of the problem for one result of a listen.Meeting: its code, message and hint. In the
 // message, %[1]s is the listener, and %[2]s are the hosts with the other routes.
@@ -59,7 +79,7 @@ func describeMeeting(m listen.Meeting) string {
 // and Contested for hosts that it has, or asks for by a wildcard. There is one warning for each result. It names the
 // first listener, and how many others there are. The parameter rejected has the listeners of parentRefs that are
 // rejected, which have an error for the lost hosts.
-func meetingProblems(key manifest.Key, met map[listenerKey][]listen.Meeting, rejected map[listenerKey]bool) (problems []manifest.Problem) {
+func meetingProblems(key manifest.Key, met meetings, rejected map[listenerKey]bool) (problems []manifest.Problem) {
 	listeners := slices.SortedFunc(maps.Keys(met), compareListeners)
 	for result := listen.Lost; result <= listen.Wider; result++ {
 		var hosts []string

@@ -30,16 +30,18 @@ func newRecall[K comparable, V any](e *memo.Engine, name string, equal func(a, b
 // follow sets the family whose values the recall keeps.
 func (r *recall[K, V]) follow(family memo.Keyed[K, V]) { r.changes = memo.NewSink(family) }
 
-// settle takes over the present values of the family.
-func (r *recall[K, V]) settle() {
+// settle takes over the present values of the family. It reports whether some of them changed since the last call.
+func (r *recall[K, V]) settle() (changed bool) {
 	for key, change := range r.changes.Drain() {
+		changed = true
 		if change.Has {
 			r.Set(key, change.New)
 		} else {
 			r.Delete(key)
 		}
 	}
+	return changed
 }
 
 // settler is a recall of any type.
-type settler interface{ settle() }
+type settler interface{ settle() (changed bool) }

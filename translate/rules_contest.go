@@ -40,6 +40,7 @@ type contestRules struct {
 	in       contestIn
 	mixed    *memo.Fold[listenerKey, struct{}, contenders, contenders] // only listeners with routes of both kinds
 	contest  *memo.Rule[listenerKey, *listen.Outcome]
+	met      *memo.Fold[manifest.Key, listenerKey, []listen.Meeting, meetings] // by route
 	admitted *memo.Rule[manifest.Key, *attachOut]
 	// before and given say who had the hosts of a listener before. Only listeners with routes of both kinds read them.
 	before *recall[listenerKey, contenders]
@@ -76,6 +77,16 @@ func newContestRules(e *memo.Engine, in contestIn) *contestRules {
 		}
 	}, sameContenders)
 	r.contest = memo.NewRule(e, "contest", r.runContest, deepEqual)
+	memo.Each(r.contest, r.mixed)
+	r.met = memo.NewFold[manifest.Key, listenerKey](e, "met", addMeetings, deepEqual[meetings])
+	memo.From(r.met, r.contest, func(key listenerKey, o *listen.Outcome, yield func(memo.Place[manifest.Key, listenerKey], []listen.Meeting)) {
+		if o == nil {
+			return
+		}
+		for route, met := range o.Met {
+			yield(memo.Place[manifest.Key, listenerKey]{Key: route, ID: key}, met)
+		}
+	}, deepEqual)
 	r.before.follow(all)
 	r.given.follow(r.contest)
 	r.admitted = memo.NewRule(e, "admitted", r.runAdmitted, deepEqual)
@@ -147,15 +158,7 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 // met others has problems about it.
 func (r *contestRules) runAdmitted(c *memo.Ctx, key manifest.Key) *attachOut {
 	attach := r.in.attach.Get(c, key)
-	met := map[listenerKey][]listen.Meeting{}
-	for _, parent := range attach.Parents {
-		for _, place := range parent.Places {
-			at := listenerKey{parent.Gateway, place.Listener}
-			if o := r.contest.Get(c, at); o != nil && len(o.Met[key]) > 0 {
-				met[at] = o.Met[key]
-			}
-		}
-	}
+	met, _ := r.met.Get(c, key)
 	if len(met) == 0 {
 		return attach
 	}

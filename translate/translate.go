@@ -78,14 +78,24 @@ func (t *translator) Preview() Result {
 	}
 }
 
-// settle makes what the present values give to whom the incumbents of the next Change. The values stay the same,
-// because the incumbents would get everything again (see recall).
+// maxSettling is the largest number of times that settle flushes the engine. Two are enough: the second time finds
+// that the same objects are first among the incumbents.
+const maxSettling = 4
+
+// settle makes what the present values give to whom the incumbents of the next Change. Nobody gains or loses anything by
+// it, because the incumbents get everything again (see recall).
 func (t *translator) settle() {
-	for _, recall := range t.net.recalls() {
-		recall.settle()
-	}
 	t.in.holders.replace(nil)
-	_ = t.engine.Flush(nil) // without stop, Flush returns no error
+	for range maxSettling {
+		changed := false
+		for _, recall := range t.net.recalls() {
+			changed = recall.settle() || changed
+		}
+		if !changed {
+			return
+		}
+		_ = t.engine.Flush(nil) // without stop, Flush returns no error
+	}
 }
 
 // delta returns the resources that changed since the last call. It empties the sinks of resources (t.listener and so
