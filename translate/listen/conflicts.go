@@ -42,7 +42,8 @@ func (o Order) compare(a, b *Listener) int {
 // translator design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
 // protocols on one port (except HTTPS and TLS), a duplicate hostname on one port, or a duplicate name in an object.
 // If both listeners are in one object, both are conflicted. If they are in two objects, only the listener that comes
-// later is conflicted (see Order). A listener that is conflicted or not accepted does not conflict with later ones.
+// later is conflicted (see Order). A listener that is conflicted or not accepted does not conflict with those of other
+// objects. With the incumbents of its result, the function gives the same result again.
 func resolveConflicts(listeners []*Listener, order Order) {
 	ordered := listeners
 	if objectsMeet(listeners) {
@@ -50,13 +51,13 @@ func resolveConflicts(listeners []*Listener, order Order) {
 		slices.SortStableFunc(ordered, order.compare)
 	}
 	own := map[manifest.Key][]*Listener{}
-	for _, l := range ordered {
+	for _, l := range listeners {
 		own[l.Owner] = append(own[l.Owner], l)
 	}
 	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
 	for _, l := range ordered {
-		if l.Conflicted = standing.conflict(l); l.Conflicted.Good() {
-			l.Conflicted = standing.conflictWithin(l, own[l.Owner])
+		if l.Conflicted = conflictWithin(l, own[l.Owner]); l.Accepted.Good() && l.Conflicted.Good() {
+			l.Conflicted = standing.conflict(l)
 		}
 		standing.add(l)
 	}
@@ -101,11 +102,12 @@ func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionR
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// conflictWithin returns the conflict of l with another listener of its object (own). It ignores listeners that
-// conflict with an earlier listener of another object. It returns the zero Verdict if there is no conflict.
-func (s standing) conflictWithin(l *Listener, own []*Listener) (found manifest.Verdict[gwv1.ListenerConditionReason]) {
+// conflictWithin returns the conflict of l with another listener of its object (own). It returns the zero Verdict if
+// there is no conflict. A listener counts even if it conflicts with another object as well: what l gets must not
+// depend on whether the other object is an incumbent.
+func conflictWithin(l *Listener, own []*Listener) (found manifest.Verdict[gwv1.ListenerConditionReason]) {
 	for _, other := range own {
-		if other != l && s.conflict(other).Good() {
+		if other != l {
 			found = worse(found, conflict(l, other))
 		}
 	}

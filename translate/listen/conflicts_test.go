@@ -11,35 +11,20 @@ import (
 )
 
 // TestConflictsBetweenObjects compares, on random objects, with the rule by itself: a
-// listener loses to every one of an earlier object that holds its place, and else to
-// each of its own object that cannot be told apart from it.
+// listener loses to each of its own object that cannot be told apart from it, and else to
+// every one of an earlier object that holds its place.
 func TestConflictsBetweenObjects(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	marked := 0
 	for range 2000 {
-		var all []*Listener
-		for o := range 1 + r.IntN(4) {
-			for i := range 1 + r.IntN(4) {
-				l := &Listener{
-					Owner: manifest.Key{Kind: "ListenerSet", Name: fmt.Sprint(o)}, Index: i, Name: fmt.Sprint("l", r.IntN(6)), Port: 80 + r.Int32N(2),
-					Protocol: [...]gwv1.ProtocolType{"HTTP", "HTTP", "HTTPS", "TLS", "UDP"}[r.IntN(5)], Hostname: [...]string{"", "a", "b"}[r.IntN(3)],
-				}
-				if r.IntN(5) == 0 {
-					l.Accepted.Reason = gwv1.ListenerReasonUnsupportedValue
-				}
-				all = append(all, l)
-			}
-		}
+		all := randomListeners(r)
 		resolveConflicts(all, plainOrder())
 		for i, l := range all {
-			want := manifest.Verdict[gwv1.ListenerConditionReason]{}
+			want := within(all, l)
 			for _, before := range all[:i] {
-				if before.Owner != l.Owner && before.Accepted.Good() && before.Conflicted.Good() && want.Good() {
+				if l.Accepted.Good() && before.Owner != l.Owner && before.Accepted.Good() && before.Conflicted.Good() && want.Good() {
 					want = conflict(l, before)
 				}
-			}
-			if lost := !want.Good(); !lost {
-				want = within(all, l)
 			}
 			if l.Conflicted.Reason != want.Reason {
 				t.Fatalf("listener %d is %+v, want %+v\n%s", i, l.Conflicted, want, describe(all))
@@ -54,18 +39,10 @@ func TestConflictsBetweenObjects(t *testing.T) {
 	}
 }
 
-// within says what of its own object a listener conflicts with, of what did not lose
-// to an earlier object.
+// within says what of its own object a listener conflicts with.
 func within(all []*Listener, l *Listener) (want manifest.Verdict[gwv1.ListenerConditionReason]) {
 	for _, other := range all {
-		lost := false
-		for _, before := range all {
-			if before.Owner == other.Owner {
-				break
-			}
-			lost = lost || before.Accepted.Good() && before.Conflicted.Good() && !conflict(other, before).Good()
-		}
-		if other != l && other.Owner == l.Owner && !lost {
+		if other != l && other.Owner == l.Owner {
 			want = worse(want, conflict(l, other))
 		}
 	}
@@ -112,6 +89,45 @@ func TestOrderOfListeners(t *testing.T) {
 					t.Errorf("%s does not go before %s: %+v, %+v", first.Owner, later.Owner, first.Conflicted, later.Conflicted)
 				}
 			}
+		}
+	}
+}
+
+// randomListeners are the listeners of a few objects.
+func randomListeners(r *rand.Rand) (all []*Listener) {
+	for o := range 1 + r.IntN(4) {
+		for i := range 1 + r.IntN(4) {
+			l := &Listener{
+				Owner: manifest.Key{Kind: "ListenerSet", Namespace: fmt.Sprint(o), Name: fmt.Sprint(o)}, Index: i, Name: fmt.Sprint("l", r.IntN(6)), Port: 80 + r.Int32N(2),
+				Protocol: [...]gwv1.ProtocolType{"HTTP", "HTTP", "HTTPS", "TLS", "UDP"}[r.IntN(5)], Hostname: [...]string{"", "a", "b"}[r.IntN(3)],
+			}
+			if r.IntN(5) == 0 {
+				l.Accepted.Reason = gwv1.ListenerReasonUnsupportedValue
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// TestIncumbentsStay resolves conflicts twice, the second time with the incumbents of the first: nothing changes.
+func TestIncumbentsStay(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 7))
+	for range 5000 {
+		all, granted, had := randomListeners(r), map[string]bool{"1": r.IntN(2) == 0, "2": r.IntN(2) == 0}, map[*Listener]bool{}
+		for _, l := range all {
+			had[l], l.Outside = r.IntN(2) == 0, l.Owner.Name != "3"
+		}
+		order := Order{
+			Gateway: all[0].Owner, Granted: func(namespace string) bool { return granted[namespace] }, Had: func(l *Listener) bool { return had[l] },
+		}
+		resolveConflicts(all, order)
+		first := describe(all)
+		for _, l := range all {
+			had[l] = l.Accepted.Good() && l.Conflicted.Good()
+		}
+		if resolveConflicts(all, order); describe(all) != first {
+			t.Fatalf("with the incumbents\n%safter\n%s", describe(all), first)
 		}
 	}
 }
