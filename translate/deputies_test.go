@@ -156,3 +156,33 @@ func TestBackendsOfNamespaces(t *testing.T) {
 		w.checkCold(t)
 	}
 }
+
+// TestMirrorsDoNotMultiply refuses a mirror of the platform to a listener: its copies would be copied again. Without path
+// policies, nothing is refused.
+func TestMirrorsDoNotMultiply(t *testing.T) {
+	text := func(port int) string {
+		return gatewayAt("infra", everywhere(80, "HTTP")) + fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1
+kind: Backend
+metadata: {name: b, namespace: infra}
+spec: {type: Static, static: {hosts: [{host: 127.0.0.1, port: %d}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: infra}
+spec:
+  parentRefs: [{name: eg}]
+  rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {group: gateway.kgateway.dev, kind: Backend, name: b}}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b}]}]
+`, port)
+	}
+	w := newFenced(t, translate.Options{})
+	for _, step := range []struct{ port, want int }{{81, 0}, {80, 1}, {82, 0}} {
+		problems := w.apply(tree(map[string]string{"platform/p.yaml": declared(map[string]string{"infra": ""}) + "---\n" + text(step.port)}))
+		if got := refusedHosts(problems); got != step.want || strings.Contains(w.xdsText(), "requestMirrorPolicies") != (step.want == 0) {
+			t.Errorf("%+v: %d: %s", step, got, messagesText(problems))
+		}
+		w.checkCold(t)
+	}
+	if problems := newWorld(t).apply(tree(map[string]string{"p.yaml": text(80)})); refusedHosts(problems) != 0 {
+		t.Error(messagesText(problems))
+	}
+}

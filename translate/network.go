@@ -152,7 +152,7 @@ func (n *network) addRoutes(e *memo.Engine) {
 	n.nodes = newNodeRules(e, nodeIn{
 		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
 		routes: in.routes, quarantine: in.quarantine, WeightScope: n.WeightScope, Weighted: n.Weighted,
-		WildcardNamespace: n.WildcardNamespace, TrustedHops: n.TrustedHops,
+		WildcardNamespace: n.WildcardNamespace, TrustedHops: n.TrustedHops, backends: in.backendObjects, sockets: n.gateways.sockets, Guard: n.Guard,
 	})
 	n.claims = newClaimRules(e, claimIn{admitted: n.contests.admitted, gateway: n.gateways.gateway})
 	n.tried = newTriedRules(e, triedIn{contestRules: n.contests, flat: n.nodes.flat, routes: in.routes})

@@ -8,6 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -22,6 +23,9 @@ type nodeIn struct {
 	Weighted          bool
 	WildcardNamespace string
 	TrustedHops       uint32
+	backends          *backendObjects
+	sockets           *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, memo.Ordered[*listen.Listening]]
+	Guard             backend.Guard
 }
 
 // nodeRules flatten the rules of routes, separately for each port. A root is flattened once for a port. A child is
@@ -54,6 +58,9 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	setting, hosts, stands := r.setting(c, key)
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
+	}
+	if object.Source != manifest.AnyFile {
+		setting.Loops = func(key backend.Key) string { return r.loops(c, key) }
 	}
 	out := &flatOut{Hosts: hosts, namespace: key.Route.Namespace, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -175,4 +176,40 @@ func (l *endpointLimit) notAllowed(e ir.Endpoint) *refusal {
 		out.message, out.hint = fmt.Sprintf("%%s gets no requests: %s is invalid, and its namespace has no endpoint until it is fixed", namespace), "fix the Namespace; then %s is used if it allows it"
 	}
 	return out
+}
+
+// loops returns, in words, the first listener to which an endpoint of a backend leads, or "". It leaves out endpoints
+// that the rule cluster refuses, of which the problem is at the endpoint.
+func (r *nodeRules) loops(c *memo.Ctx, key backend.Key) string {
+	object, cluster := r.in.backends.written(c, key)
+	if object == nil {
+		return ""
+	}
+	for _, e := range cluster.Endpoints {
+		all, _ := r.in.sockets.Get(c, listen.Socket{Port: int32(e.Port)})
+		for at := range all.All() {
+			refused := object.Source == manifest.OtherFile && (!at.Outside || at.Gateway.Namespace != key.Object.Namespace)
+			if !refused && r.in.Guard.Reaches(e, at.Addresses) && !r.in.Guard.Allows(e) {
+				return fmt.Sprintf("listener %s of %s", at.Listener, at.Gateway)
+			}
+		}
+	}
+	return ""
+}
+
+// written returns the object of a backend, and a cluster with the endpoints that are written for it. The object is nil
+// if it does not exist.
+func (b *backendObjects) written(c *memo.Ctx, key backend.Key) (*manifest.Object, *ir.Cluster) {
+	if key.Object.Group == api.Group {
+		object, _ := b.staticBackends.Get(c, key.Object)
+		if from, ok := manifest.As[*api.Backend](object); ok {
+			return object, backend.FromBackend(key, from)
+		}
+		return nil, nil
+	}
+	object, _ := b.services.Get(c, key.Object)
+	if service, ok := manifest.As[*corev1.Service](object); ok {
+		return object, backend.FromService(key, service, b.endpointSlices(c, key.Object))
+	}
+	return nil, nil
 }

@@ -307,9 +307,19 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 }
 
 // mirror adds a mirror of requests to a.action.Mirrors. A mirror whose backendRef cannot be resolved is left out and
-// reported (Gateway API, HTTPRequestMirrorFilter.backendRef). Requests pass without it.
+// reported (Gateway API, HTTPRequestMirrorFilter.backendRef), and so is one to a listener (Setting.Loops). Requests pass
+// without it.
 func mirror(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
-	cluster, _ := a.cluster(field+".requestMirror.backendRef", f.RequestMirror.BackendRef)
+	field += ".requestMirror.backendRef"
+	resolution := a.resolve(f.RequestMirror.BackendRef, false)
+	if resolution.OK() && a.loops != nil {
+		if listener := a.loops(*resolution.Key); listener != "" {
+			a.problem(manifest.Error, "EndpointRefused", field, "no request is mirrored there: it is "+listener+", where the copy would be copied again",
+				"mirror to another backend; if this is meant, name its address in --allow-endpoints")
+			return true
+		}
+	}
+	cluster, _ := a.resolved(field, resolution)
 	if cluster == "" {
 		return true
 	}

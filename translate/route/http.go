@@ -83,12 +83,15 @@ type Setting struct {
 	Links []Link
 	// Trusted is true if proxies in front are trusted, so that requests keep the headers of ir.ClaimedHeaders.
 	Trusted bool
+	// Loops returns the listener to which an endpoint of a backend leads, in words, or "". It is nil if mirrors may lead
+	// to listeners.
+	Loops func(backend.Key) string
 }
 
 // Flatten translates an HTTPRoute or GRPCRoute for one port. If Setting.Links is nil, the HTTPRoute is a root;
 // otherwise it is a child in a delegation tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
-	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, resolve: resolve, flat: &Flat{}}
+	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, loops: setting.Loops, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
 		b.origin = OriginOf(object)
 	}
@@ -130,6 +133,7 @@ type builder struct {
 	grpc     bool  // the object is a GRPCRoute
 	hosts    ir.Hosts
 	trusted  bool // see Setting
+	loops    func(backend.Key) string
 	links    []Link
 	resolve  Resolver
 	flat     *Flat
