@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/examples/echo/handler"
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
@@ -145,5 +148,61 @@ func (c *kept) ends(t *testing.T, host string, status int) {
 	c.answers(t, host, status)
 	if _, err := c.reader.ReadByte(); err != io.EOF && !strings.Contains(fmt.Sprint(err), "reset") {
 		t.Errorf("the connection is not closed: %v", err)
+	}
+}
+
+// The same when the whole Gateway goes, for an Envoy that speaks the state of the world, and for a gatefold that is
+// away while the folder changes.
+func TestTablesAreClosedWhateverTheStream(t *testing.T) {
+	plainGateway := "---\napiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: two}\nspec:\n  gatewayClassName: gatefold\n" +
+		"  listeners: [{name: http, port: 8071, protocol: HTTP}]\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: two}\nspec:\n  parentRefs: [{name: two}]\n" +
+		"  rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b}]}]\n"
+	delta := func(xds string) envoytest.Options { return envoytest.Options{XDSAddress: xds} }
+	world := func(xds string) envoytest.Options {
+		config, err := envoy.Bootstrap(envoy.Options{XDSAddress: xds, AdminAddress: "127.0.0.1:0", NodeID: "world", NodeCluster: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return envoytest.Options{Config: []byte(strings.ReplaceAll(string(config), "DELTA_GRPC", "GRPC"))}
+	}
+	for _, way := range []struct {
+		name     string
+		envoy    func(xds string) envoytest.Options
+		restarts bool
+	}{{"incremental", delta, false}, {"state of the world", world, false}, {"restart", delta, true}, {"restart in the state of the world", world, true}} {
+		t.Run(way.name, func(t *testing.T) {
+			run := startCaseOf(t, &cases.Case{}, Options{}, way.envoy)
+			run.apply(closedFolder(t, "", plainGateway, plainHTTP(8081)))
+			gateway, listener, stays := run.dial("8071", ""), run.dial("8081", ""), run.dial("8090", "")
+			for _, c := range []*kept{gateway, listener, stays} {
+				c.answers(t, "x", 200)
+			}
+			before := map[string]string{}
+			run.locked(func() {
+				for name := range run.union.Names(rds) {
+					before[name] = run.union.Entry(rds, name).Version
+				}
+			})
+			after := closedFolder(t, "", denied)
+			if way.restarts {
+				address := run.xds.String()
+				run.stop()
+				run.running, run.translator = start(t, Options{XDSAddress: address}), translate.New(translate.Options{Bind: []string{run.address}})
+				s, err := store.New(store.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				run.store = s
+			}
+			run.apply(after)
+			for _, table := range []string{"default/two/http-8071/filters-2", "default/eg/http-8081/filters-2"} {
+				run.until(table+" to be closed", func() bool {
+					return run.one("default/eg", func(st *stream) bool { now, held := st.Held(rds, table); return held && now != before[table] })
+				})
+			}
+			gateway.ends(t, "x", 404)
+			listener.ends(t, "x", 404)
+			stays.answers(t, "x", 403)
+		})
 	}
 }
