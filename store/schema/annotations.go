@@ -52,10 +52,8 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 			m.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
 		} else if !slices.Contains(known, name) && m.seemsOwn(name) {
 			m.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), m.annotationHint(name))
-		} else if text, ok := value.(string); ok && name == tenancy.AnnotationUsers {
-			if _, err := tenancy.ParseNamespaces(text); err != nil {
-				m.addAt(InvalidValue, "metadata.annotations["+name+"]", err.Error(), "")
-			}
+		} else if name == tenancy.AnnotationUsers {
+			m.users(name, value)
 		}
 	}
 	for name := range entries(metadata, "labels") {
@@ -104,6 +102,14 @@ func listOf(a Annotation) string {
 		return "labels"
 	}
 	return "annotations"
+}
+
+// users reports an invalid value of tenancy.AnnotationUsers. The parameter name is the name of the annotation.
+func (m *mistakes) users(name string, value any) {
+	text, _ := value.(string)
+	if _, err := tenancy.ParseNamespaces(text); err != nil {
+		m.addAt(InvalidValue, "metadata.annotations["+name+"]", err.Error(), "")
+	}
 }
 
 // seemsOwn reports whether the user probably meant an annotation for gatefold. The parameter name is the name
