@@ -39,7 +39,7 @@ func TestDocsNameMetricsThatExist(t *testing.T) {
 
 // What the documents raise alarms on is there from the beginning: a rise from
 // nothing is none. Those of certificates come with a certificate, those of --envoy
-// with it.
+// with it, and that of frozen namespaces with the first one.
 func TestAlarmsHaveTheirMetrics(t *testing.T) {
 	s := newServed(t, "a")
 	s.change = func(o *serveOptions) { o.state.dir, o.status.dir = t.TempDir(), t.TempDir() }
@@ -58,7 +58,7 @@ func TestAlarmsHaveTheirMetrics(t *testing.T) {
 		}
 	}
 	for _, metric := range alarms(all) {
-		later := regexp.MustCompile(`^gatefold_(xds_tls|certificate|host)_`).MatchString(metric)
+		later := regexp.MustCompile(`^gatefold_(xds_tls_|certificate_|host_|namespace_frozen$)`).MatchString(metric)
 		if !later && !strings.Contains(string(page), "\n# TYPE "+metric+" ") {
 			t.Errorf("/metrics has no %s", metric)
 		}

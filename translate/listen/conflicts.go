@@ -27,23 +27,31 @@ type Order struct {
 // Gateway's own, one whose Namespace has the hostname in its annotation, the incumbent. If the result is 0, the first
 // in the list comes first: listeners are in the order of CompareSets.
 func (o Order) compare(a, b *Listener) int {
-	order := cmp.Or(
-		ir.TrueFirst(!a.Outside, !b.Outside),
-		ir.TrueFirst(a.Owner == o.Gateway, b.Owner == o.Gateway),
-		ir.TrueFirst(o.Granted(a.Owner.Namespace), o.Granted(b.Owner.Namespace)),
-	)
-	if order != 0 {
+	if order := o.compareRights(a, b); order != 0 {
 		return order
 	}
 	return ir.TrueFirst(o.Had(a), o.Had(b))
 }
 
+// compareRights compares two listeners by the criteria of compare but the last one. The listeners of one object are
+// equal.
+func (o Order) compareRights(a, b *Listener) int {
+	return cmp.Or(
+		ir.TrueFirst(!a.Outside, !b.Outside),
+		ir.TrueFirst(a.Owner == o.Gateway, b.Owner == o.Gateway),
+		ir.TrueFirst(o.Granted(a.Owner.Namespace), o.Granted(b.Owner.Namespace)),
+	)
+}
+
 // resolveConflicts sets the condition Conflicted of listeners that cannot be distinguished (Envoy Gateway's
 // translator design, Listener Compatibility; Gateway API, ListenerConditionConflicted). Conflicts are different
 // protocols on one port (except HTTPS and TLS), a duplicate hostname on one port, or a duplicate name in an object.
-// If both listeners are in one object, both are conflicted. If they are in two objects, only the listener that comes
-// later is conflicted (see Order). A listener that is conflicted or not accepted does not conflict with those of other
-// objects. With the incumbents of its result, the function gives the same result again.
+// If both listeners are in one object, both are conflicted, unless one of them loses to an object with a better right
+// (Order.compareRights). If they are in two objects, only the listener that comes later is conflicted. A listener that
+// is conflicted or not accepted takes nothing from others.
+//
+// With the incumbents of its result, the function gives the same result again. Therefore a listener that loses to an
+// object with the same right still conflicts with the others of its own object.
 func resolveConflicts(listeners []*Listener, order Order) {
 	ordered := listeners
 	if objectsMeet(listeners) {
@@ -54,19 +62,26 @@ func resolveConflicts(listeners []*Listener, order Order) {
 	for _, l := range listeners {
 		own[l.Owner] = append(own[l.Owner], l)
 	}
-	standing := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
-	for _, l := range ordered {
-		if l.Conflicted = conflictWithin(l, own[l.Owner]); l.Accepted.Good() && l.Conflicted.Good() {
-			l.Conflicted = standing.conflict(l)
+	all, better := newStanding(), newStanding()
+	for begin, i := 0, 0; i < len(ordered); i++ {
+		l := ordered[i]
+		for ; order.compareRights(ordered[begin], l) < 0; begin++ {
+			better.add(ordered[begin])
 		}
-		standing.add(l)
+		if l.Conflicted = better.conflict(l); l.Conflicted.Good() {
+			l.Conflicted = better.conflictWithin(l, own[l.Owner])
+		}
+		if l.Accepted.Good() && l.Conflicted.Good() {
+			l.Conflicted = all.conflict(l)
+		}
+		all.add(l)
 	}
 }
 
 // objectsMeet reports whether listeners of different objects want one hostname of a port, or one port with different
 // protocols.
 func objectsMeet(listeners []*Listener) bool {
-	first := standing{map[Socket]*Listener{}, map[Place]*Listener{}}
+	first := newStanding()
 	for _, l := range listeners {
 		at, host := first.ports[l.socket()], first.hosts[l.claim()]
 		if host != nil && host.Owner != l.Owner || at != nil && at.Owner != l.Owner && family(at.Protocol) != family(l.Protocol) {
@@ -88,6 +103,8 @@ type standing struct {
 	hosts map[Place]*Listener
 }
 
+func newStanding() standing { return standing{map[Socket]*Listener{}, map[Place]*Listener{}} }
+
 // conflict returns why l cannot be distinguished from a listener of an earlier object. It returns the zero
 // Verdict if there is no conflict.
 func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
@@ -102,12 +119,11 @@ func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionR
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
 }
 
-// conflictWithin returns the conflict of l with another listener of its object (own). It returns the zero Verdict if
-// there is no conflict. A listener counts even if it conflicts with another object as well: what l gets must not
-// depend on whether the other object is an incumbent.
-func conflictWithin(l *Listener, own []*Listener) (found manifest.Verdict[gwv1.ListenerConditionReason]) {
+// conflictWithin returns the conflict of l with another listener of its object (own). It ignores listeners that
+// conflict with one of s. It returns the zero Verdict if there is no conflict.
+func (s standing) conflictWithin(l *Listener, own []*Listener) (found manifest.Verdict[gwv1.ListenerConditionReason]) {
 	for _, other := range own {
-		if other != l {
+		if other != l && s.conflict(other).Good() {
 			found = worse(found, conflict(l, other))
 		}
 	}
