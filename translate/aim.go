@@ -73,23 +73,16 @@ func newAim(leads []manifest.Key, writes []*written) *aim {
 // aimsOf returns a function that returns the aim of a rule of a node, nil if it is empty. The parameter object is the
 // route of the node. The parameter writes of the function has what the policies of the rule write.
 func (r *nodeRules) aimsOf(c *memo.Ctx, object *manifest.Object) func(rule *ir.Rule, writes []*written) *aim {
-	rules, known := route.Rules(object), map[ruleKey]*aim{}
-	own := func(at ruleKey, of *manifest.Object, rule *api.HTTPRouteRule, refs []gwv1.HTTPBackendRef) *aim {
-		found, ok := known[at]
-		if !ok {
-			found = r.aimOf(c, of, at.Rule, rule, refs)
-			known[at] = found
-		}
-		return found
-	}
+	rules, known := route.Rules(object), map[int]*aim{}
 	return func(rule *ir.Rule, writes []*written) *aim {
 		at := rule.Position[len(rule.Position)-2]
-		out := own(ruleKey{object.Key, at}, object, &rules[at], rules[at].BackendRefs)
-		for _, hop := range rule.Chain { // mirrors and ExternalAuth are handed down
-			parent, ok := r.in.routes.Get(c, hop.Route)
-			if above := rulesOf(parent, ok); hop.Rule < len(above) {
-				out = out.plus(own(ruleKey{hop.Route, hop.Rule}, parent, &above[hop.Rule], nil))
-			}
+		out, ok := known[at]
+		if !ok {
+			out = r.aimOf(c, object, at, &rules[at], rules[at].BackendRefs)
+			known[at] = out
+		}
+		for _, hop := range rule.Chain {
+			out = out.plus(r.handed.Get(c, ruleKey{hop.Route, hop.Rule}))
 		}
 		if len(writes) == 0 {
 			return out
@@ -98,12 +91,16 @@ func (r *nodeRules) aimsOf(c *memo.Ctx, object *manifest.Object) func(rule *ir.R
 	}
 }
 
-// rulesOf returns the rules of a route, nil if ok is false.
-func rulesOf(object *manifest.Object, ok bool) []api.HTTPRouteRule {
+// runHanded returns the aim of the mirrors and the filter ExternalAuth of a rule, nil if there are none.
+func (r *nodeRules) runHanded(c *memo.Ctx, at ruleKey) *aim {
+	object, ok := r.in.routes.Get(c, at.Route)
 	if !ok {
 		return nil
 	}
-	return route.Rules(object)
+	if rules := route.Rules(object); at.Rule < len(rules) {
+		return r.aimOf(c, object, at.Rule, &rules[at.Rule], nil)
+	}
+	return nil
 }
 
 // aimOf returns the aim of one rule of a route without its policies: the backends of its mirrors and of the parameter

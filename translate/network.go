@@ -193,6 +193,7 @@ func (n *network) addDelegation(e *memo.Engine) {
 		MaxDepth: n.MaxDepth,
 	})
 	n.nodes.link = n.links.link // the only circular dependency: see nodeRules.link
+	n.tried.below(n.links.link)
 	n.grafts = newGraftRules(e, graftIn{
 		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offers: n.offers, wantRules: n.wants,
 		link: n.links.link, live: n.links.live, pairs: n.links.pairs, rejected: n.links.rejected,

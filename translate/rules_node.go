@@ -33,6 +33,9 @@ type nodeIn struct {
 type nodeRules struct {
 	in   nodeIn
 	flat *memo.Rule[flatKey, *flatOut]
+	// handed has the aim of what a rule of a route hands down to delegated routes: its mirrors and its filter
+	// ExternalAuth.
+	handed *memo.Rule[ruleKey, *aim]
 	// link returns the link (see linkKey) between the node of a child and the node of its parent. The memo rules flat
 	// and link read each other: flat for the child reads link, and link reads flat for the parent. This ends, because
 	// the chain of the parent is shorter. Normally, a memo rule is declared before the memo rules that read it. The
@@ -43,6 +46,7 @@ type nodeRules struct {
 
 func newNodeRules(e *memo.Engine, in nodeIn) *nodeRules {
 	r := &nodeRules{in: in}
+	r.handed = memo.NewRule(e, "handed", r.runHanded, deepEqual)
 	r.flat = memo.NewRule(e, "flat", r.runFlat, deepEqual)
 	return r
 }

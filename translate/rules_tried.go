@@ -101,12 +101,6 @@ func newTriedRules(e *memo.Engine, in triedIn) *triedRules {
 		}
 		return nodes
 	})
-	memo.EachOf(r.trial, in.flat, func(key flatKey, _ *flatOut) []flatKey {
-		if key.Via == "" {
-			return nil
-		}
-		return []flatKey{key}
-	})
 	r.tried = memo.NewFold[triedKey, flatKey](e, "tried", gatherTrials(), func(a, b trials) bool { return a.All.Same(b.All) })
 	memo.From(r.tried, r.trial, func(key flatKey, t *trial, yield func(memo.Place[triedKey, flatKey], *trial)) {
 		for _, table := range t.Tables {
@@ -123,6 +117,10 @@ func newTriedRules(e *memo.Engine, in triedIn) *triedRules {
 	}, slices.Equal[[]overtried])
 	return r
 }
+
+// below adds the trials of delegated nodes. They follow the links and not the flat nodes that the trials read: a node
+// would keep itself alive.
+func (r *triedRules) below(link *memo.Rule[linkKey, *linkOut]) { memo.EachOf(r.trial, link, childOf) }
 
 // gatherTrials returns the step function of the memo.Fold triedRules.tried.
 func gatherTrials() func(trials, []memo.Member[flatKey, *trial]) trials {
