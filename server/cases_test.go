@@ -62,6 +62,7 @@ type caseRun struct {
 	t          *testing.T
 	store      *store.Store
 	translator *translate.Translator
+	options    translate.Options                // of the translator
 	address    string                           // of the Gateways
 	network    string                           // of the backends
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
@@ -110,11 +111,24 @@ func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds stri
 		running: start(t, server), t: t, store: s, address: address,
 		extensions: map[string]bool{}, listeners: map[string]bool{}, speakTLS: c.TLS,
 		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
-		translator: translate.New(options),
-		network:    network, c: c,
+		translator: translate.New(options), options: options,
+		network: network, c: c,
 	}
 	run.envoy = envoytest.Start(t, with(run.xds.String()))
 	return run
+}
+
+// restart ends gatefold and starts it again, with these options of a server, while the Envoy runs on. As after each
+// start, nothing of the folder is known: the next apply publishes all of it, and not only what changed.
+func (run *caseRun) restart(server Options) {
+	run.t.Helper()
+	s, err := store.New(run.c.Store)
+	if err != nil {
+		run.t.Fatal(err)
+	}
+	server.XDSAddress = run.xds.String()
+	run.stop()
+	run.running, run.store, run.translator = start(run.t, server), s, translate.New(run.options)
 }
 
 // apply publishes the folder of a step and waits until Envoy has taken it.

@@ -12,8 +12,6 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/examples/echo/handler"
-	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
@@ -185,14 +183,7 @@ func TestTablesAreClosedWhateverTheStream(t *testing.T) {
 			})
 			after := closedFolder(t, "", denied)
 			if way.restarts {
-				address := run.xds.String()
-				run.stop()
-				run.running, run.translator = start(t, Options{XDSAddress: address}), translate.New(translate.Options{Bind: []string{run.address}})
-				s, err := store.New(store.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				run.store = s
+				run.restart(Options{})
 			}
 			run.apply(after)
 			for _, table := range []string{"default/two/http-8071/filters-2", "default/eg/http-8081/filters-2"} {
