@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Name is the name of a test file, without its folder. A file with the extension ".requests", such as
@@ -184,7 +185,7 @@ func (r *Request) parseURL(method, text string) error {
 		return &mistake{method, fmt.Sprintf("a connection has no method, and the line begins with %s", method), "begin the line with the URL"}
 	case !r.Connection() && method == "":
 		return &mistake{text, "the request has no method", "begin the line with GET or another method"}
-	case !r.Connection() && !isToken(method):
+	case !r.Connection() && !ir.IsToken(method):
 		return &mistake{method, fmt.Sprintf("%q is not a method", method), "begin the line with GET or another method"}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // maxBody is the highest value of the option BODY, the length of the request's body. maxBig is the highest value of
@@ -94,7 +95,7 @@ func (r *Request) parseWord(word, name, value string) error {
 		}
 		names = append(names, o.name)
 	}
-	if !isToken(name) {
+	if !ir.IsToken(name) {
 		return &mistake{word, fmt.Sprintf("%q is not the name of a header", name), "write NAME:VALUE without spaces"}
 	}
 	if near := manifest.Nearest(name, names); near != "" && name == strings.ToUpper(name) && len(name) > 2 {
@@ -249,7 +250,7 @@ func aboutOf(detail string) string {
 func (r *Request) takeDetail(kind, rest string) (ok bool) {
 	name, value, isHeader := strings.Cut(rest+" ", ": ") // an empty value, too
 	value = strings.TrimSpace(value)
-	isHeader = isHeader && isToken(name)
+	isHeader = isHeader && ir.IsToken(name)
 	ok = rest != ""
 	switch kind {
 	case "status":
@@ -319,12 +320,4 @@ func portOf(u *url.URL) (uint64, error) {
 		err = strconv.ErrRange
 	}
 	return port, err
-}
-
-// isToken reports whether a text may be a method or the name of a header (RFC 9110, 5.6.2).
-func isToken(text string) bool {
-	return text != "" && strings.IndexFunc(text, func(r rune) bool {
-		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	}) < 0
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // Envoy answers 431 to requests that are larger than maxRequestBytes or maxHeaders (docs/design/gateways.md;
@@ -92,7 +94,7 @@ func NewQuery(method, address string, headers []string) (Query, error) {
 		return Query{}, fmt.Errorf("the URL %q needs a scheme: http or https://HOST[:PORT]/PATH, ws or wss for a WebSocket, or tcp, tls or udp://HOST:PORT", address)
 	case u.Hostname() == "":
 		return Query{}, fmt.Errorf("the URL %q names no host", address)
-	case !isToken(method):
+	case !ir.IsToken(method):
 		return Query{}, fmt.Errorf("%q is not a method", method)
 	}
 	q := Query{Scheme: u.Scheme, Host: u.Host, Method: method, Path: target(address), Headers: upgrade, SNI: serverName(strings.ToLower(u.Hostname()))}
@@ -207,7 +209,7 @@ func (q *Query) addHeader(header string) error {
 	name, value, found := strings.Cut(header, ":")
 	value = strings.Trim(value, " \t")
 	switch {
-	case !found || !isToken(name):
+	case !found || !ir.IsToken(name):
 		return fmt.Errorf("the header %q is not of the form 'name: value'", header)
 	case strings.ContainsAny(value, "\r\n\x00"):
 		return fmt.Errorf("the header %s has a line break in its value", name)
@@ -217,14 +219,6 @@ func (q *Query) addHeader(header string) error {
 		q.Headers.Add(name, value)
 	}
 	return nil
-}
-
-// isToken reports whether a text may be a method or the name of a header (RFC 9110, 5.6.2).
-func isToken(text string) bool {
-	return text != "" && strings.IndexFunc(text, func(r rune) bool {
-		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	}) < 0
 }
 
 // tooLarge reports whether Envoy rejects the request because its request line and headers are too long.

@@ -66,10 +66,19 @@ func (a *ExtAuth) identities() (out []Identity) {
 }
 
 // IdentityName returns the name under which a header counts as an identity header: in lower case, with "-" for "_".
-// ok is false if clients send the header themselves (IsClientHeader), or if Envoy always removes it (UserHeader).
+// ok is false if clients send the header themselves (IsClientHeader), if Envoy always removes it (UserHeader), or if
+// the name is not legal (IsToken): no request has such a header, and Envoy rejects a route that removes it.
 func IdentityName(header string) (name string, ok bool) {
 	name = strings.ReplaceAll(strings.ToLower(header), "_", "-")
-	return name, name != UserHeader && !IsClientHeader(name)
+	return name, IsToken(header) && name != UserHeader && !IsClientHeader(name)
+}
+
+// IsToken reports whether a text may be a method or the name of a header (RFC 9110, section 5.6.2).
+func IsToken(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool {
+		letter := 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}) < 0
 }
 
 // CredentialHeader is a request header that a filter reads as a credential, in lower case, with the policy field of

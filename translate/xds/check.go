@@ -263,9 +263,9 @@ func (c *checker) changedName(field, name string, remove bool) {
 	c.headerName(field, name)
 }
 
-// headerName rejects a header name that is not a token (see isToken).
+// headerName rejects a header name that is not a token (ir.IsToken).
 func (c *checker) headerName(field, name string) {
-	if !isToken(name) {
+	if !ir.IsToken(name) {
 		c.reject(field, fmt.Sprintf("%q is not a legal header name", manifest.Shorten(name)),
 			"use letters, digits and - only")
 	}
@@ -286,14 +286,6 @@ func (c *checker) headerValue(field, value string) {
 		c.reject(field, fmt.Sprintf("%q contains a line break, another control character or bytes that are not UTF-8", manifest.Shorten(value)),
 			"remove them")
 	}
-}
-
-// isToken reports whether name is a token of RFC 9110.
-func isToken(name string) bool {
-	return name != "" && strings.IndexFunc(name, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	}) < 0
 }
 
 // protectedFault returns why a filter or policy must not change a header, and what to do. The parameter remove is
