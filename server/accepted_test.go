@@ -67,6 +67,11 @@ func TestNoFieldCarriesWhatEnvoyRejects(t *testing.T) {
 	run, tried, headers := startCase(t, all[0]), map[string]bool{}, 0
 	index := regexp.MustCompile(`\[\d+\]`)
 	for _, c := range all {
+		// The server of this test has no path policies, and without them expressions that are too large for Envoy are
+		// sent: what a case under path policies proves need not hold here.
+		if c.Store.ClusterPaths != nil {
+			continue
+		}
 		folder, fresh := parseFolder(t, c.Steps[0].Files), false
 		for _, at := range folder.leaves {
 			value, text := at.value.(string)
