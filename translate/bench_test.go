@@ -193,7 +193,8 @@ func TestAnEditTouchesWhatItChanges(t *testing.T) {
 	w.apply(after)
 	want := []string{
 		"alone HTTPRoute default/r250", "flat HTTPRoute default/r250 :8080", "host default/eg:8080 h0.example.com",
-		"mount HTTPRoute default/r250", "routeconfig default/eg:8080", "routestatus HTTPRoute default/r250",
+		"mount HTTPRoute default/r250", "mounted HTTPRoute default/r250", "routeconfig default/eg:8080",
+		"routestatus HTTPRoute default/r250", "trial HTTPRoute default/r250 :8080",
 	}
 	if got := slices.DeleteFunc(w.rebuilt, func(s string) bool { return s == "attach HTTPRoute default/r250" }); !slices.Equal(got, want) {
 		t.Errorf("ran %q, want %q", got, want)

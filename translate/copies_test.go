@@ -93,6 +93,8 @@ func TestEveryMultiplicationIsCounted(t *testing.T) {
 	}
 	service := strings.ReplaceAll(hostileObject(hostileGroup, "Backend", "b", "{type: Static, static: {hosts: [{host: 10.1.0.1, port: 1}]}}")+"\n---\n"+
 		hostileObject(hostileGroup, "GatewayExtension", "e", "{extAuth: {headersToForward: "+names(64)+", grpcService: {backendRef: {group: gateway.kgateway.dev, kind: Backend, name: b}}}}"), "namespace: attacker", "namespace: infra")
+	service = strings.Replace(service, "kind: GatewayExtension\nmetadata: {", `kind: GatewayExtension
+metadata: {annotations: {gatefold.io/used-by: "*"}, `, 1)
 	for name, text := range map[string]string{
 		"a policy of a Gateway":                   own(1, 500) + policy("p", on("Gateway"), headers),
 		"a policy of a Gateway with listeners":    own(64, 8) + policy("p", on("Gateway"), headers),
