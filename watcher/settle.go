@@ -105,6 +105,7 @@ func (s *settle) note(now time.Time, changes ...change) {
 			s.pending[c.path] = pending{c.kind, now, now}
 		case before.kind == added && c.kind == removed:
 			delete(s.pending, c.path) // a temporary file
+			delete(s.units, c.path)
 		default:
 			s.pending[c.path] = pending{combine(before.kind, c.kind), before.first, now}
 		}
@@ -167,15 +168,17 @@ func (s *settle) lock(now time.Time, locked bool) (alarm bool) {
 // reopened returns the verdict by which a Tree is made for files that are pending no more, because a program had them
 // open for writing when they were due. The parameter v is what the method due returned.
 func (s *settle) reopened(v verdict) verdict {
-	locked := !s.lockedSince.IsZero() && !s.alarmed
 	switch {
 	case v == wait && s.idle():
 		return quiet
-	case v == wait && s.opt.Unit != nil && !locked:
+	case v == wait && s.opt.Unit != nil && !s.locked():
 		return additions // all units with pending changes wait
 	}
 	return v
 }
+
+// locked reports whether a lock of git delays loading.
+func (s *settle) locked() bool { return !s.lockedSince.IsZero() && !s.alarmed }
 
 // idle reports whether no change is pending and no loading is forced.
 func (s *settle) idle() bool { return len(s.pending) == 0 && !s.forced }
@@ -198,7 +201,7 @@ func (s *settle) due(now time.Time) (verdict, time.Time) {
 	switch {
 	case s.idle():
 		return wait, time.Time{}
-	case !s.lockedSince.IsZero() && !s.alarmed:
+	case s.locked():
 		return wait, now.Add(lockPoll)
 	case s.forced:
 		return quiet, now

@@ -148,7 +148,7 @@ func (w *watch) run(ctx context.Context) {
 
 // pass looks for changes once, and makes a Tree if settle allows it. It compares only the names for which
 // events came. But it compares the whole folder if force is true (a reload request), if events were lost, if the
-// last look was incomplete, or if a scan of the whole folder is due. It returns the time of the next pass.
+// last look was incomplete, if git's lock was released, or if a scan of the whole folder is due. It returns the time of the next pass.
 func (w *watch) pass(force bool) time.Time {
 	start := time.Now()
 	h := w.events.take()
@@ -162,6 +162,9 @@ func (w *watch) pass(force bool) time.Time {
 	}
 	timed = timed && !force && !w.stale && w.reader.top != nil && !w.reader.ignore.waits()
 	locked := w.reader.top != nil && gitLocked(w.reader.at.path) // before the look: git may end between the look and the next question
+	if !locked && w.settle.locked() {
+		full = true // the events of what git wrote last may be late
+	}
 	root, at, changes := w.survey(start, full, h.dirs)
 	if root != nil {
 		defer root.Close()
