@@ -82,7 +82,7 @@ RACED = $(filter-out ./translate,$(LONGEST)) $$($(GO) list ./... | grep -v -e /t
 # TestScripts are most; changes of a folder, each followed before the next; files for a program that is built without
 # the detector; cases, sent one by one; fields, documents and plans, tried one by one; the memory, the tries and the
 # sizes of pages that thousands of objects take.
-SEQUENTIAL = ^(TestScripts|TestACheckoutInPlaceIsOneTree|TestGuides.*|TestFaults.*|TestHostileFiles.*|TestCasesOnARealEnvoy|TestNoFieldCarriesWhatEnvoyRejects|TestRulesWithoutCounting|TestJSONSchema.*|TestBombs|TestCheckedIsWhatWasRead|TestHostileTextsAreText|TestPlan.*|TestRandomTablesEndSound|TestACompiledTableIsServed.*|TestForgettingNamesIsLinear|TestNothingIsKeptOf.*|TestTriesAreBounded|TestPagesAreBounded|TestSelectionsAreBounded|TestAPageIsReadToABound)$$
+SEQUENTIAL = ^(TestScripts|TestGuides.*|TestFaults.*|TestHostileFiles.*|TestCasesOnARealEnvoy|TestNoFieldCarriesWhatEnvoyRejects|TestRulesWithoutCounting|TestJSONSchema.*|TestBombs|TestCheckedIsWhatWasRead|TestHostileTextsAreText|TestPlan.*|TestRandomTablesEndSound|TestACompiledTableIsServed.*|TestForgettingNamesIsLinear|TestNothingIsKeptOf.*|TestTriesAreBounded|TestPagesAreBounded|TestSelectionsAreBounded|TestAPageIsReadToABound)$$
 
 race: envoy ## Run the tests of all packages that start goroutines with the race detector
 	GATEFOLD_ENVOY="$$(envoy/get-envoy)" CGO_ENABLED=1 $(TEST_ENV) $(GO) test $(BUILD) -p $(AT_ONCE) -parallel $(PARALLEL) -race -short -timeout 45m -skip '$(SEQUENTIAL)' $(RACED)
