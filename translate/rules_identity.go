@@ -69,7 +69,7 @@ type identityRules struct {
 	groupSet *memo.Rule[tableKey, memo.Ordered[*group]]
 	// hostWrites has what the policies of a virtual host's listener write.
 	hostWrites *memo.Rule[tableKey, *hostWrites]
-	names      *memo.Fold[subjectAt, writer, struct{}, memo.Ordered[writer]]
+	names      *memo.Fold[subjectAt, writer, writer, memo.Ordered[writer]]
 	// subjects has for each Gateway the number of subjects with identity headers. Most Gateways have none.
 	subjects *memo.Fold[string, subjectAt, struct{}, int]
 	overfull *memo.Rule[subjectAt, *overfull]
@@ -104,9 +104,9 @@ func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
 	memo.From(writers, r.hostWrites, func(key tableKey, h *hostWrites, yield func(memo.Place[writerAt, writerID], struct{})) {
 		yieldWriters(key.Gateway, h.aims(), writerID{Table: key}, yield)
 	}, identical)
-	r.names = memo.NewFold[subjectAt, writer](e, "identitynames", gatherWriters, memo.Ordered[writer].Same)
-	memo.From(r.names, writers, func(key writerAt, _ int, yield func(memo.Place[subjectAt, writer], struct{})) {
-		yield(memo.Place[subjectAt, writer]{Key: key.subjectAt, ID: key.writer}, struct{}{})
+	r.names = memo.NewFold[subjectAt, writer](e, "identitynames", gather[writer](compareWriters), memo.Ordered[writer].Same)
+	memo.From(r.names, writers, func(key writerAt, _ int, yield func(memo.Place[subjectAt, writer], writer)) {
+		yield(memo.Place[subjectAt, writer]{Key: key.subjectAt, ID: key.writer}, key.writer)
 	}, identical)
 	r.subjects = memo.NewFold[string, subjectAt](e, "identified", count[subjectAt], identical[int])
 	memo.From(r.subjects, r.names, func(key subjectAt, _ memo.Ordered[writer], yield func(memo.Place[string, subjectAt], struct{})) {
@@ -114,21 +114,6 @@ func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
 	}, identical)
 	r.addForged(e)
 	return r
-}
-
-// gatherWriters is the step of the fold identitynames: the set of all writers of a subject.
-func gatherWriters(set memo.Ordered[writer], members []memo.Member[writer, struct{}]) memo.Ordered[writer] {
-	if set.Len() == 0 {
-		set = memo.NewOrdered(compareWriters)
-	}
-	for _, m := range members {
-		if m.Has {
-			set = set.Insert(m.ID)
-		} else {
-			set = set.Delete(m.ID)
-		}
-	}
-	return set
 }
 
 // ruleAim is the aim of a rule, with the namespace of the rule's route.

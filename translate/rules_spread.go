@@ -39,7 +39,7 @@ type reach struct {
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
-	overtried *memo.Fold[struct{}, triedKey, []overtried, memo.Ordered[overtried]]
+	overtried *memo.Fold[struct{}, overtried, overtried, memo.Ordered[overtried]]
 	level     *memo.Rule[listenerKey, *hostLevel]
 	policed   *memo.Rule[string, bool]
 	*policyRules

@@ -64,14 +64,14 @@ type trials struct {
 // overtried is a route with more expressions on one host than one request may try.
 type overtried struct {
 	Key   shareKey
-	Host  string
+	At    tableKey
 	Tried int
 	Limit int
 	Team  bool
 }
 
 func compareOvertried(a, b overtried) int {
-	return cmp.Or(compareShareKeys(a.Key, b.Key), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Tried, b.Tried))
+	return cmp.Or(compareShareKeys(a.Key, b.Key), compareTables(a.At, b.At), cmp.Compare(a.Tried, b.Tried))
 }
 
 type triedIn struct {
@@ -86,7 +86,7 @@ type triedRules struct {
 	trial *memo.Rule[flatKey, *trial]
 	tried *memo.Fold[triedKey, flatKey, *trial, trials]
 	over  *memo.Rule[triedKey, []overtried]
-	all   *memo.Fold[struct{}, triedKey, []overtried, memo.Ordered[overtried]]
+	all   *memo.Fold[struct{}, overtried, overtried, memo.Ordered[overtried]]
 }
 
 func newTriedRules(e *memo.Engine, in triedIn) *triedRules {
@@ -109,12 +109,12 @@ func newTriedRules(e *memo.Engine, in triedIn) *triedRules {
 	}, identical)
 	r.over = memo.NewRule(e, "overtried", r.runOver, slices.Equal[[]overtried])
 	memo.Each(r.over, r.tried)
-	r.all = memo.NewFold[struct{}, triedKey](e, "overtries", gatherOvertried, func(a, b memo.Ordered[overtried]) bool { return a.Same(b) })
-	memo.From(r.all, r.over, func(key triedKey, over []overtried, yield func(memo.Place[struct{}, triedKey], []overtried)) {
-		if len(over) > 0 {
-			yield(memo.Place[struct{}, triedKey]{ID: key}, over)
+	r.all = memo.NewFold[struct{}, overtried](e, "overtries", gather[overtried](compareOvertried), memo.Ordered[overtried].Same)
+	memo.From(r.all, r.over, func(_ triedKey, over []overtried, yield func(memo.Place[struct{}, overtried], overtried)) {
+		for _, one := range over {
+			yield(memo.Place[struct{}, overtried]{ID: one}, one)
 		}
-	}, slices.Equal[[]overtried])
+	}, identical)
 	return r
 }
 
@@ -136,22 +136,6 @@ func gatherTrials() func(trials, []memo.Member[flatKey, *trial]) trials {
 		}
 		return trials{so.Sum, step(so.All, members)}
 	}
-}
-
-// gatherOvertried updates the memo.Fold triedRules.all.
-func gatherOvertried(all memo.Ordered[overtried], members []memo.Member[triedKey, []overtried]) memo.Ordered[overtried] {
-	if all.Len() == 0 {
-		all = memo.NewOrdered(compareOvertried)
-	}
-	for _, m := range members {
-		for _, one := range m.Old {
-			all = all.Delete(one)
-		}
-		for _, one := range m.New {
-			all = all.Insert(one)
-		}
-	}
-	return all
 }
 
 // runTrial returns the regular expressions of a node, and where they are tried. The result has no Tables if there are
@@ -208,7 +192,7 @@ func (r *triedRules) runOver(c *memo.Ctx, key triedKey) (over []overtried) {
 		}
 		if n := tried.above(one.Prefix) + one.Match + one.Policies; n > limit && !lost[one.by] {
 			lost[one.by] = true
-			over = append(over, overtried{one.by.share(), key.Domain, n, limit, one.by.Team})
+			over = append(over, overtried{one.by.share(), key.tableKey, n, limit, one.by.Team})
 		}
 		if !lost[one.by] {
 			tried.add(one.Prefix, one.Match)

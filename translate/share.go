@@ -195,7 +195,7 @@ func (o *overloads) problems() []manifest.Problem {
 // to Warned.
 func (o *overloads) addTried(tried memo.Ordered[overtried]) {
 	for one := range tried.All() {
-		over := overload{Cost: one.Tried, Limit: one.Limit, Host: one.Host, Closed: one.Key.Child.IsZero()}
+		over := overload{Cost: one.Tried, Limit: one.Limit, Host: one.At.Domain, Closed: one.Key.Child.IsZero()}
 		to := o.Warned
 		if one.Team {
 			to = o.Cut

@@ -23,7 +23,7 @@ kind: Gateway
 metadata: {name: eg}
 spec:
   gatewayClassName: gatefold
-  listeners: [{name: http, port: 80, protocol: HTTP}]
+  listeners: [{name: http, port: 80, protocol: HTTP}, {name: other, port: 81, protocol: HTTP}]
 `}
 		for range 25 {
 			name := fmt.Sprintf("%s/r%d.yaml", pick(r, "platform", "team"), r.IntN(4))
@@ -35,12 +35,12 @@ spec:
 kind: HTTPRoute
 metadata: {name: %s}
 spec:
-  parentRefs: [{name: eg}]
+  parentRefs: [{name: eg%s}]
   hostnames: [%s]
   rules:
   - matches:
     - path: {value: /plain}
-%s`, strings.NewReplacer("/", "-", ".yaml", "").Replace(name), pick(r, "a.test", "b.test", "a.test, b.test"), matches.String())
+%s`, strings.NewReplacer("/", "-", ".yaml", "").Replace(name), pick(r, "", "", ", port: 80", ", port: 81"), pick(r, "a.test", "b.test", "a.test, b.test"), matches.String())
 			w.apply(tree(files))
 			w.checkCold(t)
 			for _, p := range w.problems {
