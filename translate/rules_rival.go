@@ -144,15 +144,13 @@ func (r *rivalRules) runAsks(c *memo.Ctx, key manifest.Key) (out []*ask) {
 		if len(shared) == 0 {
 			continue
 		}
-		bound, _ := r.in.bindHosts(c, &from)
+		r.in.bindHosts(c, &from)
 		name := gateway.Namespace + "/" + gateway.Name
 		part := r.part.Get(c, partKey{name, parent})
 		asked := listen.Route{Common: from, NamespaceLabels: r.in.namespaceLabels(c, key.Namespace)}
 		for _, place := range part.Attach(parent, ref, asked, nil).Places {
 			if at := place.Socket(); shared[at] && place.Domain != "*" {
-				rival := part.Rival(place, route.OriginOf(object))
-				rival.Granted = !bound.Hosts.Every()
-				out = append(out, &ask{portKey{name, at.Port, at.UDP}, rival})
+				out = append(out, &ask{portKey{name, at.Port, at.UDP}, part.Rival(place, route.OriginOf(object))})
 			}
 		}
 	}

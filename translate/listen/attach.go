@@ -166,7 +166,7 @@ func (p *Part) ownerOf(l *Listener, domain string, owner func(Socket, string) st
 	if !p.Shared[slices.Index(p.Listeners, l)] {
 		return l.ID()
 	}
-	return owner(l.socket(), domain)
+	return owner(l.Socket(), domain)
 }
 
 // notAllowed returns the Attachment for listeners that do not admit the route. If none of the listeners has a
@@ -360,7 +360,7 @@ func covers(a, b string) bool {
 
 // place returns the Place of a domain at the listener.
 func (l *Listener) place(domain string) Place {
-	return Place{Port: l.Port, UDP: l.socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
+	return Place{Port: l.Port, UDP: l.Socket().UDP, Chain: l.chain(), Domain: domain, Listener: l.ID(), Raw: l.Passthrough}
 }
 
 // Places returns one Place for each HTTP and HTTPS listener that serves. The virtual host of such a Place

@@ -83,12 +83,12 @@ func resolveConflicts(listeners []*Listener, order Order) {
 func objectsMeet(listeners []*Listener) bool {
 	first := newStanding()
 	for _, l := range listeners {
-		at, host := first.ports[l.socket()], first.hosts[l.claim()]
+		at, host := first.ports[l.Socket()], first.hosts[l.claim()]
 		if host != nil && host.Owner != l.Owner || at != nil && at.Owner != l.Owner && family(at.Protocol) != family(l.Protocol) {
 			return true
 		}
 		if at == nil {
-			first.ports[l.socket()] = l
+			first.ports[l.Socket()] = l
 		}
 		first.hosts[l.claim()] = l
 	}
@@ -108,7 +108,7 @@ func newStanding() standing { return standing{map[Socket]*Listener{}, map[Place]
 // conflict returns why l cannot be distinguished from a listener of an earlier object. It returns the zero
 // Verdict if there is no conflict.
 func (s standing) conflict(l *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
-	for _, before := range []*Listener{s.ports[l.socket()], s.hosts[l.claim()]} {
+	for _, before := range []*Listener{s.ports[l.Socket()], s.hosts[l.claim()]} {
 		if before == nil {
 			continue
 		}
@@ -135,8 +135,8 @@ func (s standing) add(l *Listener) {
 	if !l.Accepted.Good() || !l.Conflicted.Good() {
 		return
 	}
-	if s.ports[l.socket()] == nil {
-		s.ports[l.socket()] = l
+	if s.ports[l.Socket()] == nil {
+		s.ports[l.Socket()] = l
 	}
 	s.hosts[l.claim()] = l
 }
@@ -144,7 +144,7 @@ func (s standing) add(l *Listener) {
 // claim returns the port and hostname of the listener, as a Place. No two served listeners have the same port and
 // hostname, so that the result can be a map key.
 func (l *Listener) claim() Place {
-	return Place{Port: l.Port, UDP: l.socket().UDP, Domain: domain(l.Hostname)}
+	return Place{Port: l.Port, UDP: l.Socket().UDP, Domain: domain(l.Hostname)}
 }
 
 // worse returns the conflict to report if a listener has the two conflicts a and b. A conflict of protocols is
@@ -211,12 +211,12 @@ func (g *Gateway) reportConflicts() {
 	mixed := map[portOf][]*Listener{}
 	for _, l := range g.Listeners {
 		if l.Conflicted.Reason == gwv1.ListenerReasonProtocolConflict {
-			at := portOf{l.Owner, l.socket()}
+			at := portOf{l.Owner, l.Socket()}
 			mixed[at] = append(mixed[at], l)
 		}
 	}
 	for _, l := range g.Listeners {
-		switch at := (portOf{l.Owner, l.socket()}); {
+		switch at := (portOf{l.Owner, l.Socket()}); {
 		case l.Conflicted.Good():
 		case len(mixed[at]) == 0 || l.Conflicted.Reason != gwv1.ListenerReasonProtocolConflict || ofOneFamily(mixed[at]):
 			g.problemOf(l, string(l.Conflicted.Reason), l.field(), l.Conflicted.Message,

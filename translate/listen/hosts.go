@@ -48,7 +48,7 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 			switch {
 			case domain == p.Domain:
 				held = append(held, p)
-			case g.owner(p.socket(), domain) == g.owner(p.socket(), p.Domain):
+			case g.owner(p.Socket(), domain) == g.owner(p.Socket(), p.Domain):
 				held = append(held, p)
 				// Another route may also claim a wildcard between the host and p.Domain, so each gets a Place as well.
 				for name := domain; name != p.Domain; {
@@ -65,8 +65,8 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 	return held, narrower
 }
 
-// socket returns the port and protocol of the place.
-func (p Place) socket() Socket { return Socket{p.Port, p.UDP} }
+// Socket returns the port and protocol of the place.
+func (p Place) Socket() Socket { return Socket{p.Port, p.UDP} }
 
 // hostname returns the hostname of a listener for a Place.Domain: "" for "*". It is the inverse of the function
 // domain.

@@ -25,7 +25,7 @@ func TestOwnerAtRandom(t *testing.T) {
 		want := ""
 		var best *Listener
 		for _, l := range g.Listeners {
-			if l.socket() == at && covers(l.Hostname, name) && (best == nil || l.Hostname == name || best.Hostname != name && len(l.Hostname) > len(best.Hostname)) {
+			if l.Socket() == at && covers(l.Hostname, name) && (best == nil || l.Hostname == name || best.Hostname != name && len(l.Hostname) > len(best.Hostname)) {
 				best, want = l, l.ID()
 			}
 		}

@@ -50,8 +50,8 @@ func (s Socket) String() string {
 	return fmt.Sprint(s.Port)
 }
 
-// socket returns the port that the listener binds.
-func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
+// Socket returns the port that the listener binds.
+func (l *Listener) Socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UDPProtocolType} }
 
 // Claims returns a Claim for each port that the Gateway wants to bind. If several Gateways claim a port,
 // CompareClaims orders the Claims by Origin (mainly by age). A Claim gets its Origin from the first served listener
@@ -61,8 +61,8 @@ func (l *Listener) socket() Socket { return Socket{l.Port, l.Protocol == gwv1.UD
 func (g *Gateway) Claims() map[Socket]*Claim {
 	claims := map[Socket]*Claim{}
 	for _, l := range g.Listeners {
-		if _, asked := claims[l.socket()]; l.Serves() && !asked {
-			claims[l.socket()] = &Claim{Origin: l.rank, Set: l.Owner != g.Origin.Key, Name: g.Name, Addresses: g.Addresses}
+		if _, asked := claims[l.Socket()]; l.Serves() && !asked {
+			claims[l.Socket()] = &Claim{Origin: l.rank, Set: l.Owner != g.Origin.Key, Name: g.Name, Addresses: g.Addresses}
 		}
 	}
 	return claims
@@ -88,8 +88,8 @@ func (g *Gateway) Listening() map[Socket]*Listening {
 	}
 	all := map[Socket]*Listening{}
 	for _, l := range g.Listeners {
-		if _, known := all[l.socket()]; l.Serves() && !known {
-			all[l.socket()] = &Listening{Gateway: g.Origin.Key, Outside: g.Origin.Outside, Addresses: g.Addresses, Listener: l.Name}
+		if _, known := all[l.Socket()]; l.Serves() && !known {
+			all[l.Socket()] = &Listening{Gateway: g.Origin.Key, Outside: g.Origin.Outside, Addresses: g.Addresses, Listener: l.Name}
 		}
 	}
 	return all
@@ -179,7 +179,7 @@ func (g *Gateway) WithHolders(holder func(Socket) string, taking func(*Listener)
 	out.Listeners = nil
 	out.Problems = slices.Clone(g.Problems)
 	for _, l := range g.Listeners {
-		if by := holder(l.socket()); l.Serves() && by != "" {
+		if by := holder(l.Socket()); l.Serves() && by != "" {
 			copied := *l
 			copied.Taken = manifest.Because(gwv1.ListenerReasonPortUnavailable,
 				fmt.Sprintf("port %d is held by Gateway %s", l.Port, by))
@@ -207,7 +207,7 @@ func (g *Gateway) Binds(at Socket, addresses []string) bool {
 		return false
 	}
 	return slices.ContainsFunc(g.Listeners, func(l *Listener) bool {
-		return l.socket() == at && l.Accepted.Good() && l.Taken.Good() && l.Certified()
+		return l.Socket() == at && l.Accepted.Good() && l.Taken.Good() && l.Certified()
 	})
 }
 
@@ -242,7 +242,7 @@ func (g *Gateway) Ports() []*ir.Port {
 // TCP, UDP and TLS listeners become ir.Streams without routes.
 func (g *Gateway) fill(port *ir.Port, at Socket) {
 	for _, l := range g.Listeners {
-		if !l.Serves() || l.socket() != at {
+		if !l.Serves() || l.Socket() != at {
 			continue
 		}
 		port.Listeners = append(port.Listeners, ir.Listener{Name: l.Name, Hostname: l.Hostname, Object: l.Owner, Index: l.Index})

@@ -3,7 +3,6 @@ package listen
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -29,7 +28,7 @@ type Rival struct {
 func (p *Part) Rival(place Place, of *ir.Origin) *Rival {
 	l := p.Listeners[slices.IndexFunc(p.Listeners, func(l *Listener) bool { return l.ID() == place.Listener })]
 	return &Rival{
-		Route: of.Key, Platform: !of.Outside, Domain: place.Domain,
+		Route: of.Key, Platform: !of.Outside, Granted: place.Granted, Domain: place.Domain,
 		Listener: place.Listener, Owner: l.Owner.Namespace, Hostname: l.Hostname,
 	}
 }
@@ -89,25 +88,28 @@ func (g *Gateway) SharedSockets() map[Socket]bool {
 	if g == nil {
 		return nil
 	}
-	first, mixed := map[Socket]string{}, map[Socket]bool{}
-	for _, l := range g.Listeners {
-		if owner, seen := first[l.socket()]; l.Serves() && !seen {
-			first[l.socket()] = l.Owner.Namespace
-		} else if l.Serves() && owner != l.Owner.Namespace {
-			mixed[l.socket()] = true
+	served := slices.DeleteFunc(slices.Clone(g.Listeners), func(l *Listener) bool { return !l.Serves() })
+	shared := meetings(served, func(l *Listener) string { return l.Owner.Namespace })
+	for at := range shared {
+		if !slices.ContainsFunc(served, func(l *Listener) bool { return l.Outside && l.Socket() == at }) {
+			delete(shared, at)
 		}
 	}
-	teams := maps.Clone(mixed)
-	for at := range mixed {
-		if !slices.ContainsFunc(g.Listeners, func(l *Listener) bool { return l.Serves() && l.Outside && l.socket() == at }) {
-			delete(teams, at)
-		}
-	}
-	return teams
+	return shared
 }
 
-// Socket returns the port that the listener binds.
-func (l *Listener) Socket() Socket { return l.socket() }
+// meetings returns the ports on which listeners of several owners meet.
+func meetings[K comparable](listeners []*Listener, owner func(*Listener) K) map[Socket]bool {
+	first, met := map[Socket]K{}, map[Socket]bool{}
+	for _, l := range listeners {
+		if before, seen := first[l.Socket()]; !seen {
+			first[l.Socket()] = owner(l)
+		} else if before != owner(l) {
+			met[l.Socket()] = true
+		}
+	}
+	return met
+}
 
 // Domain returns the hostname of the listener as it is written in Place: "*" for every host.
 func (l *Listener) Domain() string { return domain(l.Hostname) }
@@ -115,25 +117,15 @@ func (l *Listener) Domain() string { return domain(l.Hostname) }
 // Around returns a domain and the wildcards that cover it, the narrowest first. All are written as in Place.
 func Around(of string) []string { return append([]string{of}, wildcards(of)...) }
 
-// Socket returns the port of the place.
-func (p Place) Socket() Socket { return p.socket() }
-
 // Contested returns the listeners that have their hostname (see Has), of ports on which listeners of several objects
 // meet. Others may want what these listeners have. It returns nil for a nil Gateway.
 func (g *Gateway) Contested() (out []*Listener) {
 	if g == nil {
 		return nil
 	}
-	first, met := map[Socket]manifest.Key{}, map[Socket]bool{}
+	met := meetings(g.Listeners, func(l *Listener) manifest.Key { return l.Owner })
 	for _, l := range g.Listeners {
-		owner, seen := first[l.socket()]
-		if !seen {
-			first[l.socket()] = l.Owner
-		}
-		met[l.socket()] = met[l.socket()] || seen && owner != l.Owner
-	}
-	for _, l := range g.Listeners {
-		if l.Accepted.Good() && l.Conflicted.Good() && met[l.socket()] {
+		if l.Accepted.Good() && l.Conflicted.Good() && met[l.Socket()] {
 			out = append(out, l)
 		}
 	}
