@@ -81,6 +81,7 @@ func (s *Store) Anew() (*Store, error) {
 		}
 		if at.kept != nil {
 			next.keep(key, at, path, at.since())
+			next.blame(key, nil)
 		}
 	}
 	for key := range s.serving.invalid {

@@ -41,6 +41,9 @@ func (f Frozen) Holds(key manifest.Key) bool { return f.of(key) != nil }
 // Thaw ends the effect of Freeze with the next call of Apply: it then applies what the files of all namespaces say.
 func (s *Store) Thaw() {
 	maps.Copy(s.serving.unsettled, s.serving.held)
+	for key := range s.serving.held {
+		s.serving.blame(key, nil)
+	}
 	s.serving.frozen, s.serving.held = Frozen{}, map[manifest.Key]struct{}{}
 }
 
@@ -151,6 +154,18 @@ func (s *serving) takeBack(key manifest.Key, now time.Time) {
 	}
 }
 
+// blame records why the namespace of a stale object is frozen, or with nil that it is frozen no more. It does nothing
+// if the object of the key is not stale.
+func (s *serving) blame(key manifest.Key, why *Reason) {
+	at := s.served[key]
+	if at.kept == nil {
+		return
+	}
+	kept := *at.kept
+	kept.frozen, at.kept = why, &kept
+	s.served[key] = at
+}
+
 // settleFrozen is settle for a key of a frozen namespace. The parameter inside has the definitions of which one would be
 // served. It returns false if there is nothing to hold back: settle then decides as for other keys.
 func (s *serving) settleFrozen(key manifest.Key, inside []*definition, now time.Time, change *Change) bool {
@@ -172,10 +187,7 @@ func (s *serving) settleFrozen(key manifest.Key, inside []*definition, now time.
 	case !serving:
 	case s.fence.permits(before.path(), before.object):
 		s.keep(key, before, before.path(), now)
-		at := s.served[key]
-		kept := *at.kept
-		kept.frozen, at.kept = why, &kept
-		s.served[key] = at
+		s.blame(key, why)
 	default:
 		s.remove(key, before, change)
 	}

@@ -62,7 +62,11 @@ func TestWhatIsFrozenIsWhatItWas(t *testing.T) {
 			}
 			before := copyOf(now)
 			s.Thaw()
-			apply(t, now, s.Apply(treeOf(folder)))
+			thawed := s.Apply(treeOf(folder))
+			apply(t, now, thawed)
+			if slices.ContainsFunc(thawed.Stale, func(s Stale) bool { return s.Message == "because" }) {
+				t.Error("an object is stale because its namespace is frozen, and no namespace is")
+			}
 			trial := copyOf(now)
 			for range rnd.IntN(3) {
 				frozen := Frozen{Namespaces: map[string]Reason{}}
@@ -123,5 +127,29 @@ func TestFrozenObjectsAreSaved(t *testing.T) {
 	}
 	if want := []string{"a true false", "b false true"}; !slices.Equal(texts, want) {
 		t.Errorf("saved is %v, want %v", texts, want)
+	}
+}
+
+// TestFrozenObjectsOfABrokenFile: an object that was frozen is stale because of its file once the namespace is frozen
+// no more, also in a Store that Anew makes.
+func TestFrozenObjectsOfABrokenFile(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		s := newStore(t, Options{})
+		s.Apply(treeOf(files{"a.yaml": in("a", "r", "/1")}))
+		s.Applied(nil)
+		s.Apply(treeOf(files{"a.yaml": in("a", "r", "/2")}))
+		s.Freeze(Frozen{Namespaces: map[string]Reason{"a": {Message: "because"}}})
+		s.Applied(nil)
+		if anew {
+			var err error
+			if s, err = s.Anew(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Thaw()
+		change := s.Apply(treeOf(files{"a.yaml": "a: \"\n"}))
+		if len(change.Stale) != 1 || change.Stale[0].Message == "because" || !slices.ContainsFunc(change.Problems, func(p manifest.Problem) bool { return p.Code == "LastGoodKept" }) {
+			t.Errorf("anew %t: stale are %v, problems %v", anew, change.Stale, change.Problems)
+		}
 	}
 }
