@@ -13,7 +13,11 @@ func TestRegexIsCountedFirst(t *testing.T) {
 		strings.Repeat("a", 1024):                           "",
 		strings.Repeat("a", 1025):                           "1025 bytes long, over the limit of 1024",
 		"(" + strings.Repeat("a", 1000) + "){1000}":         "16384 instructions or more, over the limit of 4096",
-		"(((a{9}){9}){9})" + strings.Repeat("(b{1000})", 9): "9729 instructions or more",
+		"(((a{9}){9}){9})" + strings.Repeat("(b{1000})", 9): "9929 instructions or more",
+		`(?:` + strings.Repeat(`\b`, 500) + `){1000}`:       "16384 instructions or more",
+		`(?:` + strings.Repeat(`()`, 500) + `){1000}`:       "16384 instructions or more",
+		`(?:` + strings.Repeat(`$|^|`, 240) + `){1000}`:     "16384 instructions or more",
+		`(?:` + strings.Repeat(`(?:)`, 250) + `){1000}`:     "16384 instructions or more",
 		"a{4097}":      "invalid repeat count",
 		"(a{100}){11}": "invalid repeat count",
 		`\PL{1000}`:    "", // one instruction for each class in Go

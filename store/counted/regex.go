@@ -92,7 +92,8 @@ func Costly(pattern string) string {
 func Instructions(re *syntax.Regexp) int { return instructions(re, true) }
 
 // instructions returns the number of instructions of a regular expression, at most mostCounted. If ranges is false, a class
-// counts 1, and the result is never more than what Go compiles.
+// counts 1, and the result is never more than what Go compiles. Each node counts at least 1 but a star, plus or "?", so
+// that no repetition of anything is free.
 func instructions(re *syntax.Regexp, ranges bool) int {
 	n := 0
 	for _, sub := range re.Sub {
@@ -105,18 +106,19 @@ func instructions(re *syntax.Regexp, ranges bool) int {
 		if n = 1; ranges {
 			n = max(1, len(re.Rune)/2)
 		}
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine,
+		syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 		n = 1
 	case syntax.OpRepeat:
 		n *= max(re.Min, re.Max)
 	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
-		if ranges {
+		if ranges { // Go leaves out some of them
 			n++
 		}
-	case syntax.OpAlternate, syntax.OpCapture:
-		if ranges {
-			n += len(re.Sub)
-		}
+	case syntax.OpAlternate:
+		n += len(re.Sub) - 1
+	case syntax.OpCapture:
+		n += 2
 	}
 	return min(mostCounted, n)
 }
