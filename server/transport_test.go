@@ -170,6 +170,7 @@ func TestHandshakesThatFailAreTold(t *testing.T) {
 			return false
 		})
 	}
+	s.figures(t, `gatefold_xds_refused_total{cause="silent"} 0`)
 	c := s.openBy("shop/a", s.as("spiffe://td/gateway/shop/a"))
 	go c.read()
 	c.ask(cds)

@@ -171,14 +171,16 @@ type boundConn struct {
 	closed bool
 	used   bool // there was a stream or request
 
-	left atomic.Bool // the client ended the connection
+	// excused is true while Close does not report the connection: the client ended it, or its handshake is not done.
+	// A handshake that fails is reported by the credentials, except one that takes too long.
+	excused atomic.Bool
 }
 
 // Read reads from the connection, and notes whether the client ended it.
 func (c *boundConn) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.left.Store(true)
+	if err != nil {
+		c.excused.Store(!errors.Is(err, os.ErrDeadlineExceeded))
 	}
 	return n, err
 }
@@ -186,7 +188,8 @@ func (c *boundConn) Read(into []byte) (int, error) {
 // Close closes the connection, and returns nil. It may be called more than once. If the server ends a connection on
 // which nothing was asked for, Close adds the connection to the list of refused clients.
 func (c *boundConn) Close() error {
-	if c.shut() && !c.left.Load() && !c.of.stopping.Load() {
+	excused := c.excused.Load() // before shut: a Read that goes on fails after it
+	if c.shut() && !excused && !c.of.stopping.Load() {
 		c.of.tell("silent", c, "it asked for nothing in time")
 	}
 	return nil
@@ -233,8 +236,14 @@ type namedHandshake struct {
 
 // ServerHandshake does the server's handshake on a connection. The error is that of the wrapped credentials.
 func (h namedHandshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	own, ok := raw.(*boundConn)
+	if !ok {
+		return h.TransportCredentials.ServerHandshake(raw)
+	}
+	own.excused.Store(true)
 	conn, info, err := h.TransportCredentials.ServerHandshake(raw)
-	if own, ok := raw.(*boundConn); ok && err == nil {
+	if err == nil {
+		own.excused.Store(false)
 		info = namedConn{info, own}
 	}
 	return conn, info, err
