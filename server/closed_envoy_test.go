@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2"
+
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/examples/echo/handler"
@@ -94,6 +96,69 @@ func TestTablesOfListenersThatGoAreClosed(t *testing.T) {
 	}
 }
 
+// A connection of HTTP/2 is not closed, but none of its requests reaches a backend.
+func TestTablesAreClosedForHTTP2(t *testing.T) {
+	run := startCase(t, &cases.Case{})
+	run.apply(closedFolder(t, "", "", https("*.example.com", 8443), plainHTTP(8081)))
+	tables := []*http2Kept{run.dialHTTP2("8443", "shop.example.com"), run.dialHTTP2("8443", "other.example.com"), run.dialHTTP2("8081", "x")}
+	for _, c := range tables {
+		c.answers(t, 200)
+	}
+	run.apply(closedFolder(t, "", "", https("shop.example.com", 8443)))
+	run.waitClosed()
+	for i, want := range []int{421, 404, 404} {
+		tables[i].answers(t, want)
+	}
+}
+
+// http2Kept is a connection of HTTP/2 that stays, and the host that its requests are for.
+type http2Kept struct {
+	*http2.ClientConn
+	url string
+}
+
+// dialHTTP2 opens a connection like dial, which speaks HTTP/2.
+func (run *caseRun) dialHTTP2(port, host string) *http2Kept {
+	run.t.Helper()
+	var c net.Conn
+	scheme := "http"
+	if port >= "8443" {
+		scheme = "https"
+		c = run.openTLS(run.address+":"+port, host, http2.NextProtoTLS)
+	} else {
+		c = run.dial(port, host)
+	}
+	client, err := (&http2.Transport{AllowHTTP: true}).NewClientConn(c)
+	if err != nil {
+		run.t.Fatal(err)
+	}
+	return &http2Kept{client, scheme + "://" + host + "/"}
+}
+
+// answers sends a request on the connection, which must get the status, of a backend if it is 200.
+func (c *http2Kept) answers(t *testing.T, status int) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := c.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAnswer(t, response, c.url, status)
+}
+
+// wantAnswer reads a response, which must have the status, and be that of a backend if the status is 200.
+func wantAnswer(t *testing.T, response *http.Response, what string, status int) {
+	t.Helper()
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if backend := response.Header.Get(handler.BackendHeader) != ""; response.StatusCode != status || backend != (status == 200) {
+		t.Errorf("%s: status %d, by a backend: %t, want %d", what, response.StatusCode, backend, status)
+	}
+}
+
 // dial opens a connection that stays, with TLS for a host unless the port is below 8443.
 func (run *caseRun) dial(port, host string) *kept {
 	run.t.Helper()
@@ -133,11 +198,7 @@ func (c *kept) answers(t *testing.T, host string, status int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.Copy(io.Discard, response.Body)
-	_ = response.Body.Close()
-	if backend := response.Header.Get(handler.BackendHeader) != ""; response.StatusCode != status || backend != (status == 200) {
-		t.Errorf("%s: status %d, by a backend: %t, want %d", host, response.StatusCode, backend, status)
-	}
+	wantAnswer(t, response, host, status)
 }
 
 // ends sends a request that must be answered with the status, and end the connection.

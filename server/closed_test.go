@@ -157,6 +157,23 @@ func TestATableIsClosedThoughTheEnvoyDoesNotAnswer(t *testing.T) {
 	c.closes(httpTable, "404 *")
 }
 
+// The same holds for the table of a listener that an earlier gatefold sent.
+func TestAnEarlierTableIsClosedThoughTheEnvoyDoesNotAnswer(t *testing.T) {
+	const earlier = "shop/a/http-80/filters-1"
+	table := xds.RouteConfiguration(httpTable, nil)
+	r := start(t, Options{})
+	r.publish("Cluster web@1")
+	r.Publish(translate.Result{Delta: []xds.Update{{Gateway: "shop/a", Type: rds, Name: httpTable, Resource: &table}}})
+	c := r.connect("shop/a")
+	c.ask(cds)
+	c.take("Cluster web@1")
+	c.ask(rds, earlier)
+	c.closes(earlier) // no answers: it is not closed yet
+	r.publish("Cluster more@1", "-RouteConfiguration "+httpTable)
+	c.want("Cluster more@1")
+	c.closes(earlier, "404 *")
+}
+
 // What an Envoy does not request any more is not sent, and names that are not those of a table of its Gateway are
 // answered as before. No answer says what another Gateway serves.
 func TestNamesThatAreNotClosed(t *testing.T) {
@@ -293,6 +310,31 @@ func TestATableThatIsGoneIsClosedInTheStateOfTheWorld(t *testing.T) {
 	r.publish("RouteConfiguration " + httpTable + "@2")
 	if got := take(c); answersOf(t, got.Resources[0].Value) != nil {
 		t.Fatalf("%s", got)
+	}
+}
+
+// What waits to be closed does not grow with the number of requests, and ends with the subscription, though nothing is sent.
+func TestNamesThatWaitToBeClosedAreBounded(t *testing.T) {
+	s := New(Options{BarrierWait: time.Hour}, zerolog.Nop())
+	l := s.dial(t, "shop/a") // a Gateway of which nothing is known
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("shop/a/https-443/%06d.test/filters-2", i)
+	}
+	send := func(request *delta.Request) (waiting int) {
+		t.Helper()
+		if err := s.at(l.stream).handle(request); err != nil {
+			t.Fatal(err)
+		}
+		return l.Progress()[rds].Removing
+	}
+	for range 10 {
+		if n := send(&delta.Request{TypeUrl: rds, ResourceNamesSubscribe: names}); n != len(names) {
+			t.Fatalf("%d names wait, want %d", n, len(names))
+		}
+	}
+	if n := send(&delta.Request{TypeUrl: rds, ResourceNamesUnsubscribe: names}); n != 0 {
+		t.Errorf("%d names wait that nobody requests", n)
 	}
 }
 

@@ -198,13 +198,19 @@ type kept struct {
 	reader *bufio.Reader
 }
 
-// open opens a connection for a name.
+// open opens a connection for a name, with HTTP/1.1.
 func (run *caseRun) open(address, name string) *kept {
+	run.t.Helper()
+	return run.openTLS(address, name, "http/1.1")
+}
+
+// openTLS opens a connection for a name, with this protocol.
+func (run *caseRun) openTLS(address, name, protocol string) *kept {
 	run.t.Helper()
 	run.envoy.WaitListener(address)
 	var c *tls.Conn
 	envoytest.Wait(run.t, "a handshake for "+name, func() (err error) {
-		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: name, InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: name, InsecureSkipVerify: true, NextProtos: []string{protocol}})
 		return err
 	})
 	run.t.Cleanup(func() { _ = c.Close() })

@@ -25,14 +25,16 @@ const (
 
 // closings are the route tables of a stream that are closed, or will be.
 type closings struct {
-	waiting []closing           // in order of time; a name may be there more than once
-	closed  map[string]struct{} // the names whose table is closed
+	waiting queue                // the names whose table is gone, in order of time
+	since   map[string]time.Time // when it was found to be gone; the last ones of waiting may have no time yet
+	closed  map[string]struct{}  // the names whose table is closed
 }
 
-// closing is a route table that the Envoy requests, and that the target no longer has.
-type closing struct {
-	name  string
-	since time.Time // when the table was found to be gone; zero until the next call of closeTables
+// drop removes a name that is not requested any more, or that has a table again.
+func (c *closings) drop(name string) {
+	c.waiting.drop(name)
+	delete(c.since, name)
+	delete(c.closed, name)
 }
 
 // closable reports whether the name can be that of a route table of the stream's Gateway, and the client requests
@@ -69,7 +71,7 @@ func (p *Plan) closedForm(name string) (closed *Entry, wait bool) {
 	if _, is := l.closed[name]; is || p.options.Unordered {
 		return p.target.closedTable(name), false
 	}
-	l.waiting = append(l.waiting, closing{name: name})
+	l.waiting.push(name)
 	return nil, true
 }
 
@@ -81,41 +83,48 @@ func (p *Plan) noteGone(l *ledger, names []string) {
 	}
 	for _, name := range names {
 		if _, closed := l.closed[name]; !closed && p.entry(l.typ, name) == nil && p.closable(name) {
-			l.waiting = append(l.waiting, closing{name: name})
+			l.waiting.push(name)
 		}
 	}
 }
 
 // startClosing sets the time of those in waiting that have none yet: the last ones.
 func (p *Plan) startClosing(l *ledger) {
-	for i := len(l.waiting) - 1; i >= 0 && l.waiting[i].since.IsZero(); i-- {
-		l.waiting[i].since = p.now
+	for next := l.waiting.last; next != nil && l.since[next.name].IsZero(); next = next.before {
+		l.since[next.name] = p.now
 	}
 }
 
 // closeTables returns a response with the closed tables whose time has come, or nil if there are none. It waits for
-// no other resource: what another resource of the Envoy needs must not keep a table open.
+// no other resource: what another resource of the Envoy needs must not keep a table open. Like fill, it stops after
+// fillSteps names, and sets p.tired if it found nothing to send among them.
 func (p *Plan) closeTables(l *ledger) *Response {
 	r := &Response{Type: l.typ}
 	p.startClosing(l)
-	for len(l.waiting) > 0 && r.Names() < batchNames {
-		next := l.waiting[0]
-		alone := l.goesAlone(next.name)
-		if p.now.Before(p.closesAt(next)) || alone && r.Names() > 0 {
+	for steps := 0; r.Names() < batchNames; steps++ {
+		name, ok := l.waiting.peek()
+		if !ok || p.now.Before(p.closesAt(l, name)) {
 			break
 		}
-		if l.waiting = l.waiting[1:]; len(l.waiting) == 0 {
-			l.waiting = nil // this frees the list
+		alone := l.goesAlone(name)
+		if alone && r.Names() > 0 {
+			break
 		}
-		if _, done := l.closed[next.name]; done || p.entry(l.typ, next.name) != nil || !p.closable(next.name) {
+		if steps == fillSteps {
+			p.tired = r.Names() == 0
+			break
+		}
+		_, done := l.closed[name]
+		l.closings.drop(name)
+		if p.entry(l.typ, name) != nil || !p.closable(name) {
 			continue
 		}
-		l.closed[next.name] = struct{}{}
-		if l.passes(next.name) {
+		l.closed[name] = struct{}{}
+		if done || l.passes(name) {
 			continue
 		}
-		e := p.target.closedTable(next.name)
-		if l.decide(next.name, e, true) != set {
+		e := p.target.closedTable(name)
+		if l.decide(name, e, true) != set {
 			continue
 		}
 		if r.Set = append(r.Set, e); alone {
@@ -125,23 +134,25 @@ func (p *Plan) closeTables(l *ledger) *Response {
 	return r.orNil()
 }
 
-// closesAt returns when a table is to be closed.
-func (p *Plan) closesAt(c closing) time.Time {
-	for _, l := range p.ledgers {
-		if !l.idle() {
-			return c.since.Add(closeMost)
+// closesAt returns when the table with a name in waiting is to be closed.
+func (p *Plan) closesAt(l *ledger, name string) time.Time {
+	for _, other := range p.ledgers {
+		if !other.idle() {
+			return l.since[name].Add(closeMost)
 		}
 	}
-	return c.since.Add(closeWait)
+	return l.since[name].Add(closeWait)
 }
 
 // nextClosing returns when the next table is to be closed; zero if none is waiting.
 func (p *Plan) nextClosing() time.Time {
-	if l := p.ledgers[xds.RouteType]; l != nil && len(l.waiting) > 0 {
-		p.startClosing(l)
-		return p.closesAt(l.waiting[0])
+	l := p.ledgers[xds.RouteType]
+	if l == nil || l.waiting.empty() {
+		return time.Time{}
 	}
-	return time.Time{}
+	p.startClosing(l)
+	name, _ := l.waiting.peek()
+	return p.closesAt(l, name)
 }
 
 // markClosed makes the closed tables due. It is called after listeners changed, because the answers of closed tables

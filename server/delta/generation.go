@@ -29,19 +29,22 @@ func (s *stream) entry(typ, name string) *Entry {
 
 // markEarlier is called after route tables changed; the parameter tables has their current names. The Envoy may
 // still have listeners that an earlier version of gatefold sent. These listeners request the same tables by other
-// names (see ir.TableName). markEarlier marks the tables with these names to be sent again, too.
-func (l *ledger) markEarlier(tables []string) {
+// names (see ir.TableName). markEarlier marks the tables with these names to be sent again, too, and returns those of
+// the names to which the client subscribes.
+func (l *ledger) markEarlier(tables []string) (earlier []string) {
 	if len(l.unknown) == 0 {
-		return
+		return nil
 	}
 	for _, name := range tables {
 		base, _ := ir.SplitTableName(name)
 		for generation := range ir.FilterGeneration {
-			if earlier := ir.TableName(base, generation); earlier != name {
-				l.mark(earlier)
+			if other := ir.TableName(base, generation); other != name && l.wants(other) {
+				l.mark(other)
+				earlier = append(earlier, other)
 			}
 		}
 	}
+	return earlier
 }
 
 // prepareEarlier makes the route table with the given name for listeners that an earlier gatefold sent. It stores

@@ -76,7 +76,7 @@ func newLedger(typ string) *ledger {
 	return &ledger{
 		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
 		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
-		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{}, closings: closings{closed: map[string]struct{}{}},
+		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{}, closings: closings{since: map[string]time.Time{}, closed: map[string]struct{}{}},
 	}
 }
 
@@ -234,7 +234,7 @@ func (l *ledger) forget(name string) {
 	delete(l.again, name)
 	delete(l.unfiltered, name)
 	delete(l.unmoved, name)
-	delete(l.closed, name)
+	l.closings.drop(name)
 	l.dropUnknown(name)
 	l.due.drop(name)
 	l.gone.drop(name)

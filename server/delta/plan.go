@@ -132,8 +132,8 @@ func (p *Plan) Mark(typ string, names []string) bool {
 		l.markAll(names)
 		switch typ {
 		case xds.RouteType:
-			l.markEarlier(names)
 			p.noteGone(l, names)
+			p.noteGone(l, l.markEarlier(names))
 		case xds.ListenerType:
 			l.look()
 		}
@@ -169,7 +169,7 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if p.options.Unordered {
 		return p.first(p.fill, Types()...), time.Time{}
 	}
-	if r := p.first(p.closeTables, xds.RouteType); r != nil {
+	if r := p.first(p.closeTables, xds.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}
 	if r := p.first(p.fill, referredTypes()...); r != nil || p.tired {
@@ -236,7 +236,7 @@ func (p *Plan) removals(now time.Time) (*Response, time.Time) {
 	asked := true
 	for _, typ := range Types() {
 		l := p.ledgers[typ]
-		if l != nil && (!l.idle() || len(l.waiting) > 0) {
+		if l != nil && (!l.idle() || !l.waiting.empty()) {
 			return nil, time.Time{}
 		}
 		if !slices.Contains(referringTypes(), typ) {

@@ -84,8 +84,8 @@ func (ts *tables) tableOf(typ, name string) *tableState {
 // another listener still has.
 func (p *Plan) shape(typ, name string, e *Entry) (shaped *Entry, wait bool) {
 	t := p.states[name]
-	if typ == xds.RouteType && e != nil {
-		delete(p.ledgers[typ].closed, name)
+	if typ == xds.RouteType && (e != nil || !p.closable(name)) {
+		p.ledgers[typ].closings.drop(name)
 	}
 	switch {
 	case typ == xds.RouteType && e == nil && p.closable(name):
