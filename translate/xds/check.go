@@ -167,7 +167,8 @@ func (c *checker) regex(field, pattern string) {
 
 // costly adds a problem for a regular expression that is too large for the Envoys that namespaces share
 // (counted.Costly). The problem is an error for an object outside of cluster paths under path policies, and a
-// warning for any other object.
+// warning for any other object. It is a warning for the closed form of a rule, too: the rule answers 500 where it
+// matches, and its requests do not fall to a wider rule, which may be open.
 func (c *checker) costly(field, pattern string) {
 	reason := counted.Costly(pattern)
 	if reason == "" {
@@ -176,7 +177,7 @@ func (c *checker) costly(field, pattern string) {
 	c.reject(field, fmt.Sprintf("regular expression %q %s: Envoy keeps it in memory for each route, and tries it for requests", manifest.Shorten(pattern), reason),
 		"repeat fewer times, and write small classes in place of \\pL, \\w and [^a]; or compare with a prefix")
 	last := &c.problems[len(c.problems)-1]
-	if last.Code = costlyCode; !c.rule.Source.Outside {
+	if last.Code = costlyCode; !c.rule.Source.Outside || c.rule.Action.Respond != nil {
 		last.Severity = manifest.Warning
 	}
 }
