@@ -44,11 +44,11 @@ type Binding struct {
 	ServerNames []string
 }
 
-// BindingOf returns the sockets that an encoded listener binds. Addresses that BindingOf cannot read are left out. If
+// BindingOf returns the sockets that an encoded listener binds, and the server names of its filter chains. Addresses that BindingOf cannot read are left out. If
 // it cannot read the listener, the result is empty.
 func BindingOf(listener []byte) Binding {
 	var out Binding
-	readable := tryFields(listener, func(number protowire.Number, value []byte) {
+	readable := tryFields(listener, func(number protowire.Number, _, value []byte) {
 		switch number {
 		case listenerAddress:
 			out.add(value)
@@ -71,11 +71,11 @@ func BindingOf(listener []byte) Binding {
 
 // serverNames returns the server names of an encoded filter chain, "*" if it has none.
 func serverNames(chain []byte) (names []string) {
-	tryFields(chain, func(number protowire.Number, match []byte) {
+	tryFields(chain, func(number protowire.Number, _, match []byte) {
 		if number != chainMatch {
 			return
 		}
-		tryFields(match, func(number protowire.Number, name []byte) {
+		tryFields(match, func(number protowire.Number, _, name []byte) {
 			if number == chainMatchServerNames {
 				names = append(names, string(name))
 			}
@@ -85,22 +85,6 @@ func serverNames(chain []byte) (names []string) {
 		return []string{"*"}
 	}
 	return names
-}
-
-// tryFields calls yield with every field of an encoded message: the number, and the value, which is nil for a field
-// that is encoded without a length. It returns false, and stops, where the message cannot be read.
-func tryFields(body []byte, yield func(number protowire.Number, value []byte)) bool {
-	for len(body) > 0 {
-		number, kind, tag := protowire.ConsumeTag(body)
-		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
-		if tag < 0 || size < 0 {
-			return false
-		}
-		value, _ := protowire.ConsumeBytes(body[tag : tag+size])
-		yield(number, value)
-		body = body[tag+size:]
-	}
-	return true
 }
 
 // add adds the socket of an encoded envoy.config.core.v3.Address, if it can be read.

@@ -140,15 +140,22 @@ func leafPath() []protowire.Number {
 	return []protowire.Number{matcherTree, treePrefixes, prefixEntries, entryValue, onMatchAction, extensionConfig, anyValue}
 }
 
-// eachField calls yield with every field of an encoded message: the number, the encoding of the whole field, and the
-// value. The value is nil for a field that is encoded without a length. eachField panics if the message cannot be
-// read, which is a bug.
+// eachField does the same as tryFields. It panics if the message cannot be read, which is a bug.
 func eachField(body []byte, yield func(number protowire.Number, field, value []byte)) {
+	if !tryFields(body, yield) {
+		panic("xds: a RouteConfiguration that cannot be read")
+	}
+}
+
+// tryFields calls yield with every field of an encoded message: the number, the encoding of the whole field, and the
+// value. The value is nil for a field that is encoded without a length. tryFields returns false, and stops, where the
+// message cannot be read.
+func tryFields(body []byte, yield func(number protowire.Number, field, value []byte)) bool {
 	for len(body) > 0 {
 		number, kind, tag := protowire.ConsumeTag(body)
 		size := protowire.ConsumeFieldValue(number, kind, body[max(tag, 0):])
 		if tag < 0 || size < 0 {
-			panic("xds: a RouteConfiguration that cannot be read")
+			return false
 		}
 		var value []byte
 		if kind == protowire.BytesType {
@@ -157,6 +164,7 @@ func eachField(body []byte, yield func(number protowire.Number, field, value []b
 		yield(number, body[:tag+size:tag+size], value)
 		body = body[tag+size:]
 	}
+	return true
 }
 
 // editAt returns a copy of an encoded message (the parameter body) in which nested messages are changed. The
