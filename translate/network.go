@@ -126,7 +126,8 @@ func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
 		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, targetRulesIn: n.aims(),
-		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
+		expressionTextRules: newExpressionTextRules(e, in.trafficPolicies, n.MaxCopies),
+		trafficPolicies:     in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{
 		policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions, gateways: in.gateways, listenerSets: in.listenerSets,

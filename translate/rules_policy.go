@@ -75,6 +75,7 @@ type policyIn struct {
 	*hintRules
 	*extensionRules
 	*credentialRules
+	*expressionTextRules
 	targetRulesIn
 	trafficPolicies *objects
 	routes          *objects
@@ -131,10 +132,12 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	extras, problems := policy.Lower(spec)
 	if denied := append(r.in.notGranted(c, key, extras), r.in.notUsers(c, object, extras)...); len(denied) > 0 {
 		problems = append(problems, denied...)
+	} else if long := r.in.tooManyExpressions(c, object); hasErrors(long) {
+		problems = append(problems, long...)
 	} else if _, lost := r.in.connect(c, extras); len(lost) > 0 {
 		problems = append(problems, lost...)
 	} else {
-		problems = append(problems, xds.CheckExtras(out.Attached.Origin, extras)...)
+		problems = slices.Concat(problems, long, xds.CheckExtras(out.Attached.Origin, extras))
 	}
 	for _, target := range targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...) {
 		if route.IsStream(targetKey(key.Namespace, target)) {
