@@ -49,7 +49,7 @@ type forgedOut struct {
 
 // forgedAt returns what a virtual host removes.
 func (r *identityRules) forgedAt(c *memo.Ctx, key tableKey) *forgedOut {
-	if subjects, _ := r.subjects.Get(c, key.Gateway); subjects == 0 {
+	if _, found := r.identified.Get(c, key.Gateway); !found {
 		return &forgedOut{}
 	}
 	return r.forged.Get(c, key)
@@ -143,18 +143,18 @@ func (r *identityRules) runGrafted(c *memo.Ctx, key flatKey) *graftOut {
 func (r *identityRules) strip(c *memo.Ctx, route manifest.Key, p placed, tables iter.Seq2[tableKey, []*entry]) *placed {
 	type place struct { // where the entries of a node are the same
 		gateway, names, reads string
-		first                 *entry
+		base                  **entry // the first element: virtual hosts of one listener and port have the same slice
 	}
 	done, changed := map[place][]*entry{}, map[tableKey][]*entry{}
 	refused, _ := r.in.quarantine.routes.Get(c, route)
 	out := p
 	for table, own := range tables {
 		base := p.in(table, own)
-		if subjects, _ := r.subjects.Get(c, table.Gateway); subjects == 0 || len(base) == 0 {
+		if _, found := r.identified.Get(c, table.Gateway); !found || len(base) == 0 {
 			continue
 		}
 		host := r.forged.Get(c, table)
-		where := place{table.Gateway, strings.Join(host.Names, " "), fmt.Sprint(host.Reads), base[0]}
+		where := place{table.Gateway, strings.Join(host.Names, " "), fmt.Sprint(host.Reads), &base[0]}
 		entries, known := done[where]
 		if !known {
 			entries = r.stripAll(c, table.Gateway, host, base)
