@@ -41,8 +41,7 @@ type flatOut struct {
 	Writes map[string][]*written
 	Guards map[string]*aim
 	// Unplaced are the aims of rules that no virtual host has, because their match cannot be encoded.
-	Unplaced  []*aim
-	namespace string // of the node's route
+	Unplaced []*aim
 	// rejected are the rejections of the route's rules by Envoys.
 	rejected rejections
 }

@@ -70,12 +70,12 @@ type identityRules struct {
 	// hostWrites has what the policies of a virtual host's listener write.
 	hostWrites *memo.Rule[tableKey, *hostWrites]
 	names      *memo.Fold[subjectAt, writer, writer, memo.Ordered[writer]]
-	// subjects has for each Gateway the number of subjects with identity headers. Most Gateways have none.
-	subjects *memo.Fold[string, subjectAt, struct{}, int]
-	overfull *memo.Rule[subjectAt, *overfull]
-	reads    *memo.Rule[listenerKey, []ir.CredentialHeader]
-	forged   *memo.Rule[tableKey, *forgedOut]
-	clashes  *memo.Fold[clash, tableKey, tableKey, memo.Ordered[tableKey]]
+	// identified has a value for each Gateway with identity headers. Most Gateways have none.
+	identified *memo.Fold[string, subjectAt, struct{}, struct{}]
+	overfull   *memo.Rule[subjectAt, *overfull]
+	reads      *memo.Rule[listenerKey, []ir.CredentialHeader]
+	forged     *memo.Rule[tableKey, *forgedOut]
+	clashes    *memo.Fold[clash, tableKey, tableKey, memo.Ordered[tableKey]]
 	// mounted and grafted are the values of the rules mount and graft, with the removal in the rules that remove more
 	// than their virtual host.
 	mounted *memo.Rule[manifest.Key, *mountOut]
@@ -92,13 +92,13 @@ func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
 	memo.Each(r.hostWrites, r.groups)
 	writers := memo.NewFold[writerAt, writerID](e, "identities", count[writerID], identical[int])
 	memo.From(writers, in.mount, func(key manifest.Key, m *mountOut, yield func(memo.Place[writerAt, writerID], struct{})) {
-		for table, place := range m.Attach.places() {
-			yieldWriters(table.Gateway, m.flat(place.Port).aims(), writerID{Node: flatKey{Route: key, Port: place.Port}, Table: table}, yield)
+		for gateway, rules := range m.aims(key) {
+			yieldWriters(gateway, rules, writerID{Node: flatKey{Route: key}}, yield)
 		}
 	}, identical)
 	memo.From(writers, in.graft, func(key flatKey, g *graftOut, yield func(memo.Place[writerAt, writerID], struct{})) {
-		for _, table := range slices.Concat(g.Tables, g.Cut) {
-			yieldWriters(table.Gateway, g.aims(key), writerID{Node: key, Table: table}, yield)
+		for gateway, rules := range g.aims(key) {
+			yieldWriters(gateway, rules, writerID{Node: key}, yield)
 		}
 	}, identical)
 	memo.From(writers, r.hostWrites, func(key tableKey, h *hostWrites, yield func(memo.Place[writerAt, writerID], struct{})) {
@@ -108,8 +108,8 @@ func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
 	memo.From(r.names, writers, func(key writerAt, _ int, yield func(memo.Place[subjectAt, writer], writer)) {
 		yield(memo.Place[subjectAt, writer]{Key: key.subjectAt, ID: key.writer}, key.writer)
 	}, identical)
-	r.subjects = memo.NewFold[string, subjectAt](e, "identified", count[subjectAt], identical[int])
-	memo.From(r.subjects, r.names, func(key subjectAt, _ memo.Ordered[writer], yield func(memo.Place[string, subjectAt], struct{})) {
+	r.identified = memo.NewFold[string, subjectAt](e, "identified", func(struct{}, []memo.Member[subjectAt, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
+	memo.From(r.identified, r.names, func(key subjectAt, _ memo.Ordered[writer], yield func(memo.Place[string, subjectAt], struct{})) {
 		yield(memo.Place[string, subjectAt]{Key: key.Gateway, ID: key}, struct{}{})
 	}, identical)
 	r.addForged(e)
@@ -124,30 +124,41 @@ type ruleAim struct {
 	Free string
 }
 
-// aims returns the aims of the rules of a node that is a root.
-func (out *flatOut) aims() []ruleAim {
-	all := aimsIn(out.Entries)
-	for _, to := range out.Unplaced {
-		all = append(all, ruleAim{aim: to, Namespace: out.namespace})
+// aims returns, by Gateway, the aims of the rules of a root (the parameter key).
+func (m *mountOut) aims(key manifest.Key) map[string][]ruleAim {
+	out, seen := map[string][]ruleAim{}, map[portKey]bool{}
+	for table, place := range m.Attach.places() {
+		if seen[table.portKey] {
+			continue
+		}
+		seen[table.portKey] = true
+		flat := m.flat(place.Port)
+		out[table.Gateway] = append(out[table.Gateway], ruleAims(flat.Entries, flat.Unplaced, key.Namespace)...)
+	}
+	return out
+}
+
+// aims returns, by Gateway, the aims of the rules that a node adds to virtual hosts.
+func (out *graftOut) aims(node flatKey) map[string][]ruleAim {
+	all := map[string][]ruleAim{}
+	for _, table := range slices.Concat(out.Tables, out.Cut) {
+		if _, known := all[table.Gateway]; !known {
+			all[table.Gateway] = ruleAims(out.Entries, out.Unplaced, node.Route.Namespace)
+		}
 	}
 	return all
 }
 
-// aims returns the aims of the rules that a node adds to virtual hosts.
-func (out *graftOut) aims(node flatKey) []ruleAim {
-	all := aimsIn(out.Entries)
-	for _, to := range out.Unplaced {
-		all = append(all, ruleAim{aim: to, Namespace: node.Route.Namespace})
-	}
-	return all
-}
-
-// aimsIn returns the aims of rules whose policies write identity headers.
-func aimsIn(entries []*entry) (all []ruleAim) {
+// ruleAims returns the aims of rules whose policies write identity headers, and those of rules without an entry
+// (flatOut.Unplaced), which have the given namespace.
+func ruleAims(entries []*entry, unplaced []*aim, namespace string) (all []ruleAim) {
 	for _, e := range entries {
 		if e.Aim != nil && len(e.Aim.Writes) > 0 {
 			all = append(all, ruleAim{aim: e.Aim, Namespace: e.Rule.Source.Key.Namespace})
 		}
+	}
+	for _, to := range unplaced {
+		all = append(all, ruleAim{aim: to, Namespace: namespace})
 	}
 	return all
 }

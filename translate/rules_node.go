@@ -66,7 +66,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if object.Source != manifest.AnyFile {
 		setting.Loops = func(key backend.Key) string { return r.loops(c, key) }
 	}
-	out := &flatOut{Hosts: hosts, namespace: key.Route.Namespace, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
+	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
 		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // gRPC needs HTTP/2, whatever the port's protocol is
 		return r.in.backend.Get(c, to)
