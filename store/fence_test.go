@@ -198,6 +198,20 @@ func TestAFenceWantsClusterPaths(t *testing.T) {
 	}
 }
 
+// TestEachPolicyAnnotationWantsClusterPaths rejects a Namespace that has only one annotation of path policies, and not
+// one with an annotation that applies without them.
+func TestEachPolicyAnnotationWantsClusterPaths(t *testing.T) {
+	for annotation, want := range map[string]string{
+		"gatefold.io/paths: a/**": "HOLD ClusterPathsMissing", "gatefold.io/gateway-ports: '80'": "ClusterPathsMissing",
+		"gatefold.io/backends: 10.0.0.0/8": "ClusterPathsMissing", "gatefold.io/hostnames: a.example": "+shop",
+	} {
+		text := strings.Replace(space("shop", "x"), `gatefold.io/paths: "x"`, annotation, 1)
+		if got := summary(newStore(t, Options{}).Apply(treeOf(files{"n.yaml": text}))); got != want {
+			t.Errorf("%s: %s, want %s", annotation, got, want)
+		}
+	}
+}
+
 // TestAForgottenFlagHoldsARestart has the state remember that path policies were in force.
 func TestAForgottenFlagHoldsARestart(t *testing.T) {
 	tree := files{"platform/s.yaml": space("shop", "shop/**"), "shop/a.yaml": in("shop", "a", "/1"), "x.yaml": in("shop", "x", "/1")}
