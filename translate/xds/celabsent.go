@@ -102,13 +102,17 @@ func (r *reading) hint(does string) string {
 	return fmt.Sprintf("say what is meant for such a request: %s || … %s it, %s && … does not", not, does, guard)
 }
 
-// unguarded returns the first attribute that an expression reads without a test whether the request has it. The test may
-// be anywhere in the expression: 'x-a' in request.headers, has(request.referer), or connection.mtls for what a
-// connection has with a certificate. The result is nil if every attribute has a test, or is always there.
-func unguarded(tree ast.Expr) *reading {
+// unguarded returns the first attribute that an expression reads without a test whether the request has it. If negated
+// is true, it looks only at attributes below "!" or "!=". The test may be anywhere in the expression: 'x-a' in
+// request.headers, has(request.referer), or connection.mtls for what a connection has with a certificate. The result is
+// nil if every attribute has a test, or is always there.
+func unguarded(tree ast.Expr, negated bool) *reading {
 	a := absences{asked: map[string]bool{}}
 	a.walk(tree, false)
 	for _, r := range a.read {
+		if negated && !r.negated {
+			continue
+		}
 		withCertificate := strings.HasPrefix(r.path, "connection.") && a.asked["connection.mtls"]
 		if r.computed || !withCertificate && slices.ContainsFunc(prefixes(r.path), func(path string) bool { return !a.asked[path] }) {
 			return &r

@@ -98,7 +98,7 @@ func TestUnguarded(t *testing.T) {
 			continue
 		}
 		got := ""
-		if r := unguarded(tree); r != nil {
+		if r := unguarded(tree, false); r != nil {
 			got = r.words() + "; " + strings.TrimPrefix(r.hint("denies"), "say what is meant for such a request: ")
 		}
 		if want == "" && got != "" || !strings.Contains(got, want) {
@@ -121,6 +121,27 @@ func TestPathsThatNoRequestHas(t *testing.T) {
 			t.Fatal(fault)
 		}
 		if got := neverInPath(tree); got != want {
+			t.Errorf("%s: %q, want %q", expression, got, want)
+		}
+	}
+}
+
+// An Allow expression is warned of where a negated attribute is absent, whatever it reads before.
+func TestUnguardedNegations(t *testing.T) {
+	for expression, want := range map[string]string{
+		`request.headers['x-a'] == 'b'`: "", `request.headers['x-a'] == 'b' && request.headers['x-c'] != 'd'`: "request.headers['x-c']",
+		`request.headers['x-a'] == 'b' || !request.referer.startsWith('c')`:                  "request.referer",
+		`request.headers['x-a'] == 'b' && (!has(request.referer) || request.referer != 'c')`: "",
+	} {
+		_, tree, fault := parseCEL(expression)
+		if fault != "" {
+			t.Fatal(fault)
+		}
+		got := ""
+		if r := unguarded(tree, true); r != nil {
+			got = r.path
+		}
+		if got != want {
 			t.Errorf("%s: %q, want %q", expression, got, want)
 		}
 	}

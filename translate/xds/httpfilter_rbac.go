@@ -104,7 +104,7 @@ func checkRBAC(c *checker, extras *ir.Extras) {
 		for _, pattern := range celPatterns(tree) {
 			c.costly(field, pattern)
 		}
-		if r := unguarded(tree); r != nil && (extras.RBAC.Deny || r.negated) {
+		if r := unguarded(tree, !extras.RBAC.Deny); r != nil {
 			c.problems = append(c.problems, c.absenceProblem(field, r, extras.RBAC.Deny))
 		}
 		if text := neverInPath(tree); text != "" {
