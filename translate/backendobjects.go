@@ -67,7 +67,7 @@ func (b *backendObjects) fieldOf(c *memo.Ctx, key manifest.Key, endpoint ir.Endp
 	if key.Kind == "EndpointSlice" {
 		object, _ := b.slices.Get(c, key)
 		slice, _ := manifest.As[*discoveryv1.EndpointSlice](object)
-		return backend.SliceField(slice, endpoint.Host)
+		return backend.SliceField(slice, endpoint)
 	}
 	object, _ := b.staticBackends.Get(c, key)
 	if static, ok := manifest.As[*api.Backend](object); ok {

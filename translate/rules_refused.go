@@ -79,8 +79,9 @@ func (r *clusterRules) refusedProblem(c *memo.Ctx, cluster *ir.Cluster, one refu
 type endpointLimit struct {
 	guard     *backend.Guard
 	namespace string
-	// platform has the endpoints that an EndpointSlice of cluster paths has, too. They are not limited.
-	platform map[string]bool
+	// platform has the endpoints that an EndpointSlice of cluster paths has, too, by Host and Port alone. They are not
+	// limited.
+	platform map[ir.Endpoint]bool
 	// allowed are the endpoints that the namespace may have. nil means every endpoint.
 	allowed *tenancy.Backends
 	// listening returns the Gateways that bind a port.
@@ -90,22 +91,27 @@ type endpointLimit struct {
 // limitOf returns the limit for the endpoints of a cluster, nil if path policies are not in force, or if all endpoints
 // are from cluster paths.
 func (r *clusterRules) limitOf(c *memo.Ctx, key backend.Key, cluster *ir.Cluster) *endpointLimit {
-	limit := &endpointLimit{guard: &r.in.Guard, namespace: key.Object.Namespace, platform: map[string]bool{}}
+	var platform []*discoveryv1.EndpointSlice
 	outside := false
 	for _, from := range cluster.Objects {
-		object, hosts := r.in.endpointsOf(c, from)
+		object := r.in.origin(c, from)
+		slice, isSlice := manifest.As[*discoveryv1.EndpointSlice](object)
 		switch {
 		case object == nil:
 		case object.Source == manifest.OtherFile:
 			outside = true
-		default:
-			for _, host := range hosts {
-				limit.platform[host] = true
-			}
+		case isSlice:
+			platform = append(platform, slice)
 		}
 	}
 	if !outside {
 		return nil
+	}
+	limit := &endpointLimit{guard: &r.in.Guard, namespace: key.Object.Namespace, platform: map[ir.Endpoint]bool{}}
+	if service := r.in.service(c, key.Object); service != nil && len(platform) > 0 {
+		for _, e := range backend.FromService(key, service, platform).Endpoints {
+			limit.platform[ir.Endpoint{Host: e.Host, Port: e.Port}] = true
+		}
 	}
 	limit.allowed = r.in.allowed.Get(c, limit.namespace)
 	known := map[uint32]memo.Ordered[*listen.Listening]{}
@@ -120,32 +126,26 @@ func (r *clusterRules) limitOf(c *memo.Ctx, key backend.Key, cluster *ir.Cluster
 	return limit
 }
 
-// endpointsOf returns an object with endpoints, and the hosts of an EndpointSlice. It returns nil for a Service whose
-// endpoints are in EndpointSlices.
-func (b *backendObjects) endpointsOf(c *memo.Ctx, key manifest.Key) (object *manifest.Object, hosts []string) {
+// origin returns an object of ir.Cluster.Objects. It returns nil for a Service whose endpoints are in EndpointSlices.
+func (b *backendObjects) origin(c *memo.Ctx, key manifest.Key) (object *manifest.Object) {
 	switch key.Kind {
 	case "EndpointSlice":
 		object, _ = b.slices.Get(c, key)
-		if slice, ok := manifest.As[*discoveryv1.EndpointSlice](object); ok {
-			for _, endpoint := range slice.Endpoints {
-				hosts = append(hosts, endpoint.Addresses...)
-			}
-		}
 	case "Service":
 		object, _ = b.services.Get(c, key)
 		if service, ok := manifest.As[*corev1.Service](object); !ok || service.Spec.Type != corev1.ServiceTypeExternalName {
-			return nil, nil
+			return nil
 		}
 	default:
 		object, _ = b.staticBackends.Get(c, key)
 	}
-	return object, hosts
+	return object
 }
 
 // refuse returns why an endpoint gets no requests, nil if it gets them. What --allow-endpoints names is never a listener,
 // and what the Namespace allows is limited nevertheless.
 func (l *endpointLimit) refuse(e ir.Endpoint) *refusal {
-	if l.platform[e.Host] {
+	if l.platform[ir.Endpoint{Host: e.Host, Port: e.Port}] {
 		return nil
 	}
 	for at := range l.listening(e.Port).All() {
@@ -173,7 +173,7 @@ func (l *endpointLimit) notAllowed(e ir.Endpoint) *refusal {
 		cause:    manifest.Field{Object: namespace, Path: "metadata.annotations[" + tenancy.AnnotationBackends + "]"},
 	}
 	if len(*l.allowed) == 0 {
-		out.message, out.hint = fmt.Sprintf("%%s gets no requests: %s is invalid, and its namespace has no endpoint until it is fixed", namespace), "fix the Namespace; then %s is used if it allows it"
+		out.message, out.hint = fmt.Sprintf("%%s gets no requests: %s is invalid, and its namespace has no endpoint until it is fixed", namespace), "fix the Namespace; %s gets requests again if the annotation "+tenancy.AnnotationBackends+" allows it, or is not there"
 	}
 	return out
 }

@@ -176,14 +176,14 @@ func HostField(b *api.Backend, endpoint ir.Endpoint) string {
 	return ""
 }
 
-// SliceField returns the path of the field of an EndpointSlice that contains an address, or "" if no field does. The
+// SliceField returns the path of the field of an EndpointSlice that contains an endpoint, or "" if no field does. The
 // parameter slice may be nil.
-func SliceField(slice *discoveryv1.EndpointSlice, address string) string {
-	if slice == nil {
+func SliceField(slice *discoveryv1.EndpointSlice, e ir.Endpoint) string {
+	if slice == nil || !slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return uint32(zero(p.Port)) == e.Port }) {
 		return ""
 	}
 	for i, endpoint := range slice.Endpoints {
-		if j := slices.Index(endpoint.Addresses, address); j >= 0 {
+		if j := slices.Index(endpoint.Addresses, e.Host); j >= 0 {
 			return fmt.Sprintf("endpoints[%d].addresses[%d]", i, j)
 		}
 	}
