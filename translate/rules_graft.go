@@ -222,11 +222,14 @@ func (r *graftRules) strangers(c *memo.Ctx, point *route.Point) (out []stranger)
 		}
 		property := route.Property{Form: s.Form, Namespace: s.Namespace, Value: s.Value}
 		for _, space := range r.in.offers.spacesOf(c, property) {
-			trusted := space == own.Key.Namespace || r.in.delegators.Get(c, space).Has(own.Key.Namespace)
-			one := stranger{space, route.ConsentHint(own.Key.Namespace, space, r.in.delegators.Get(c, space))}
-			if !trusted && r.in.offers.breadth(c, property.In(space)).Routes > 0 && !slices.Contains(out, one) && len(out) < maxForeign {
-				out = append(out, one)
+			if len(out) == maxForeign {
+				return out
 			}
+			named := r.in.delegators.Get(c, space)
+			if space == own.Key.Namespace || named.Has(own.Key.Namespace) || r.in.offers.breadth(c, property.In(space)).Routes == 0 {
+				continue
+			}
+			out = appendNew(out, stranger{space, route.ConsentHint(own.Key.Namespace, space, named)})
 		}
 	}
 	return out
