@@ -98,7 +98,8 @@ func (s standings) apply(members []memo.Member[string, *entry]) (standings, []me
 		if edited.steps.Len() == 0 {
 			after.rooms = after.rooms.Delete(&edited.room)
 		} else {
-			after.rooms = after.rooms.Insert(&edited.room)
+			settled := edited.room // a pointer into edited would keep the room before it, and so all earlier ones
+			after.rooms = after.rooms.Insert(&settled)
 		}
 	}
 	out := make([]memo.Member[string, *entry], 0, len(members)+len(moved))
