@@ -203,7 +203,7 @@ func TestAFenceWantsClusterPaths(t *testing.T) {
 func TestEachPolicyAnnotationWantsClusterPaths(t *testing.T) {
 	for annotation, want := range map[string]string{
 		"gatefold.io/paths: a/**": "HOLD ClusterPathsMissing", "gatefold.io/gateway-ports: '80'": "ClusterPathsMissing",
-		"gatefold.io/backends: 10.0.0.0/8": "ClusterPathsMissing", "gatefold.io/hostnames: a.example": "+shop",
+		"gatefold.io/backends: 10.0.0.0/8": "HOLD ClusterPathsMissing", "gatefold.io/hostnames: a.example": "+shop",
 	} {
 		text := strings.Replace(space("shop", "x"), `gatefold.io/paths: "x"`, annotation, 1)
 		if got := summary(newStore(t, Options{}).Apply(treeOf(files{"n.yaml": text}))); got != want {

@@ -132,8 +132,8 @@ func (s *sources) noteUnread(e edit) {
 	}
 }
 
-// firstFence returns the first Namespace, in the order of file paths, that limits which files may define its objects
-// (by the annotation tenancy.AnnotationPaths). The parameter counts is a function: firstFence skips a Namespace if
+// firstFence returns the first Namespace, in the order of file paths, with an annotation that limits its objects
+// (tenancy.Grant.Restricts). The parameter counts is a function: firstFence skips a Namespace if
 // the function returns false for the Namespace's key. firstFence looks at the files as they would be after the edits.
 // The result is nil if there is no such Namespace.
 func (s *sources) firstFence(edits []edit, counts func(manifest.Key) bool) (first *definition) {

@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -105,7 +106,6 @@ func (s *settle) note(now time.Time, changes ...change) {
 			s.pending[c.path] = pending{c.kind, now, now}
 		case before.kind == added && c.kind == removed:
 			delete(s.pending, c.path) // a temporary file
-			delete(s.units, c.path)
 		default:
 			s.pending[c.path] = pending{combine(before.kind, c.kind), before.first, now}
 		}
@@ -335,9 +335,12 @@ func (s *settle) done(v verdict, now time.Time) {
 	for path, p := range s.pending {
 		if !s.waits(now, path) && (p.kind != removed || !s.keeps(path)) {
 			delete(s.pending, path)
-			delete(s.units, path)
 		}
 	}
+	maps.DeleteFunc(s.units, func(path, _ string) bool {
+		_, waits := s.pending[path]
+		return !waits
+	})
 }
 
 // earliest returns t, or now if t is zero.

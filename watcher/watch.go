@@ -279,8 +279,8 @@ func (w *watch) lack(now time.Time, err error) []change {
 	return w.reader.keepKnown(err)
 }
 
-// lock tells w.settle whether git's lock file exists, which delays loading. It looks for the file only while a
-// change is pending or loading is forced. The parameter locked is true if the file existed before this pass looked for
+// lock tells w.settle whether git's lock file exists, which delays loading while a change is pending or loading is
+// forced. The parameter locked is true if the file existed before this pass looked for
 // changes. If the file exists for longer than Options.MaxLock, lock logs an error once.
 func (w *watch) lock(now time.Time, root *os.Root, at place, locked bool) {
 	locked = root != nil && !w.settle.idle() && (locked || gitLocked(at.path))

@@ -53,8 +53,9 @@ type Grant struct {
 func (g Grant) Asks() bool { return g.Paths != nil || g.Ports != nil || g.Backends != nil }
 
 // Restricts reports whether the Namespace has the annotation AnnotationPaths, which limits the files that may define
-// objects of the namespace. The limit is enforced only if gatefold runs with the flag --cluster-paths.
-func (g Grant) Restricts() bool { return g.Paths != nil }
+// objects of the namespace, or AnnotationBackends, which limits their endpoints. The limits are enforced only if
+// gatefold runs with the flag --cluster-paths.
+func (g Grant) Restricts() bool { return g.Paths != nil || g.Backends != nil }
 
 // Fault is an invalid value of an annotation.
 type Fault struct{ Annotation, Message string }
