@@ -68,7 +68,7 @@ type caseRun struct {
 	echoes     map[string]*envoytest.EchoServer // by "ip:port"
 	byName     map[string][]*envoytest.EchoServer
 	extensions map[string]bool // services that policies ask, by "ip:port"; with "/udp" those of datagrams
-	listeners  map[string]bool // addresses of Gateways
+	listeners  map[string]bool // of Gateways with addresses, by "ip:port"
 	speakTLS   map[string]cases.TLSBackend
 	envoy      *envoytest.Envoy
 	nacks      int // that rejected has told of
@@ -169,7 +169,9 @@ func (run *caseRun) addressOf(r expect.Request) string {
 func (run *caseRun) noteListeners(object *manifest.Object) {
 	if gateway, ok := manifest.As[*gwv1.Gateway](object); ok {
 		for _, address := range gateway.Spec.Addresses {
-			run.listeners[address.Value] = true
+			for _, listener := range gateway.Spec.Listeners {
+				run.listeners[fmt.Sprintf("%s:%d", address.Value, listener.Port)] = true
+			}
 		}
 	}
 }
@@ -206,7 +208,7 @@ func (run *caseRun) startEchoes(object *manifest.Object) {
 
 func (run *caseRun) startEcho(name, host string, port int32) {
 	address := fmt.Sprintf("%s:%d", host, port)
-	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil || run.listeners[host] {
+	if !strings.HasPrefix(host, run.network) || run.echoes[address] != nil || run.listeners[address] {
 		return
 	}
 	b, ok := run.speakTLS[cases.Network+strings.TrimPrefix(address, run.network)]
