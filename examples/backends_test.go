@@ -13,9 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestEchoBackendsHaveTheNamesOfTheExamples compares the echo backends that the examples, `make run` and
-// docker-compose.yaml start with the Backends of the YAML: name and address are the same. `gatefold test --against`
-// compares these names.
+// TestEchoBackendsHaveTheNamesOfTheExamples compares the echo backends that the examples and docker-compose.yaml start
+// with the Backends of the YAML: name and address are the same. `gatefold test --against` compares these names.
 func TestEchoBackendsHaveTheNamesOfTheExamples(t *testing.T) {
 	files, err := filepath.Glob("*/backends.yaml")
 	if err != nil || len(files) < 5 {
@@ -25,10 +24,7 @@ func TestEchoBackendsHaveTheNamesOfTheExamples(t *testing.T) {
 		folder := filepath.Dir(file)
 		wanted := backendsOf(t, file)
 		starts := map[string]string{file: read(t, file)}
-		switch folder {
-		case "quickstart":
-			starts["run.sh"] = read(t, "run.sh")
-		case "compose":
+		if folder == "compose" {
 			starts = map[string]string{"docker-compose.yaml": composedBackends(t)}
 		}
 		for from, text := range starts {

@@ -14,6 +14,7 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -49,7 +50,7 @@ func TestExamplesHaveNoProblems(t *testing.T) {
 }
 
 func TestDocumentedYAMLHasNoProblems(t *testing.T) {
-	blocks := 0
+	blocks, certificate := 0, secretOfDocuments(t)
 	for _, pattern := range []string{"../README.md", "../docs/*.md", "../docs/*/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
@@ -69,7 +70,7 @@ func TestDocumentedYAMLHasNoProblems(t *testing.T) {
 				}
 				blocks++
 				t.Run(fmt.Sprintf("%s#%d", filepath.Base(name), i+1), func(t *testing.T) {
-					wantSound(t, cases.Tree(map[string][]byte{"document.yaml": []byte(block[1])}), translate.Options{})
+					wantSound(t, cases.Tree(map[string][]byte{"document.yaml": []byte(block[1]), "secret.yaml": certificate}), translate.Options{})
 				})
 			}
 		}
@@ -141,6 +142,14 @@ func TestPoliciesExampleReachesTheCluster(t *testing.T) {
 }
 
 // wantSound fails for any problem, and for a folder that serves nothing.
+// secretOfDocuments returns the Secret that the YAML of documents names and does not show.
+func secretOfDocuments(t *testing.T) []byte {
+	t.Helper()
+	certificate, key := envoytest.FixedAuthority(t, "documents").Issue("shop.localhost")
+	return fmt.Appendf(nil, "apiVersion: v1\nkind: Secret\nmetadata: {name: shop-cert}\ntype: kubernetes.io/tls\nstringData: {tls.crt: %q, tls.key: %q}\n",
+		certificate, key)
+}
+
 func wantSound(t *testing.T, tree watcher.Tree, options translate.Options) translate.Result {
 	t.Helper()
 	objects, err := store.New(store.Options{})

@@ -4,21 +4,38 @@
 #
 # Served is a copy of the example in .cache/run, so that edits do not change the
 # checkout. It is kept from run to run; `make clean` removes it.
+#
+#   PORT=8081 make run       the Gateway listens on another port
+#
+# The ports of the backends are those of backends.yaml in the copy, and gatefold's
+# own are GATEFOLD_ADMIN_ADDRESS, GATEFOLD_XDS_ADDRESS and, for Envoy's admin page,
+# GATEFOLD_ENVOY_ADMIN_ADDRESS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 run=.cache/run
 folder=$run/quickstart
-url=http://127.0.0.1:8080/
 
 mkdir -p $run
+if other=$(cat $run/pid 2>/dev/null) && ps -p "$other" -o args= 2>/dev/null | grep -q run.sh; then
+  echo "run: it runs already, as process $other: kill $other" >&2
+  exit 1
+fi
+echo $$ >$run/pid
 rm -f $run/*.log
 [ -d $folder ] || cp -r examples/quickstart $folder
+if [ -n "${PORT:-}" ]; then
+  sed "s/port: .*/port: $PORT/" $folder/gateway.yaml >$run/gateway.yaml
+  mv $run/gateway.yaml $folder/gateway.yaml
+fi
+url=http://127.0.0.1:$(sed -n 's/.*port: //p' $folder/gateway.yaml | head -n 1)/
+backends=$(awk '/^  name:/ {name = $2} /port:/ {print name "=127.0.0.1:" $2}' $folder/backends.yaml)
 envoy=$(envoy/get-envoy)
 
 started=()
 stop() {
   trap - EXIT INT TERM
+  rm -f $run/pid
   [ ${#started[@]} -eq 0 ] || kill "${started[@]}" 2>/dev/null || true
   wait
 }
@@ -54,12 +71,14 @@ until_true() {
 fail() {
   echo "run: $1; the last lines of the logs in $run:" >&2
   tail -n 3 $run/*.log >&2
+  ! grep -q 'address already in use' $run/*.log || echo "A port is taken: the head of examples/run.sh says how to use another one." >&2
   exit 1
 }
 
 answers() { python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=2)' "$1"; }
 
-start echo.log bin/echo echo-a=127.0.0.1:9001 echo-b=127.0.0.1:9002
+# shellcheck disable=SC2086 # one argument for each backend
+start echo.log bin/echo $backends
 start gatefold.log bin/gatefold serve --log-format console --state-dir $run/state $folder
 until_true "gatefold does not listen" grep -q ' listening ' $run/gatefold.log
 until_true "gatefold is not ready" bin/gatefold healthcheck
@@ -74,7 +93,7 @@ Envoy serves $folder, a copy of examples/quickstart.
 
   try    curl -i $url
   edit   $folder/routes.yaml   and curl again
-  look   bin/gatefold status
+  look   bin/gatefold status, or http://${GATEFOLD_ADMIN_ADDRESS:-127.0.0.1:19000}/ in a browser
   logs   $run/gatefold.log (below), $run/envoy.log (requests), $run/echo.log
 
 Ctrl-C stops everything.

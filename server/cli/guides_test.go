@@ -27,7 +27,8 @@ func TestGuidesExplainTruly(t *testing.T) {
 			asked++
 			found := question.FindSubmatch(text[at[0]:])
 			blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text[:at[0]], -1)
-			if err := os.WriteFile(filepath.Join(folder, "guide.yaml"), blocks[len(blocks)-1][1], 0o600); err != nil {
+			above := besideFirst(string(blocks[0][1]), string(blocks[len(blocks)-1][1]))
+			if err := os.WriteFile(filepath.Join(folder, "guide.yaml"), []byte(above), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			args := words(string(found[1]))
@@ -42,6 +43,20 @@ func TestGuidesExplainTruly(t *testing.T) {
 	if asked < 5 {
 		t.Errorf("guides ask %d questions, more are known", asked)
 	}
+}
+
+// besideFirst returns a block of a page, and where it has no Gateway, the first block of that page without its routes
+// beside it.
+func besideFirst(first, block string) string {
+	if strings.Contains(block, "kind: Gateway\n") {
+		return block
+	}
+	for document := range strings.SplitSeq(first, "---\n") {
+		if !strings.Contains(document, "kind: HTTPRoute\n") {
+			block += "---\n" + document
+		}
+	}
+	return block
 }
 
 // words splits a command as a shell does, with quotation marks of one kind.
