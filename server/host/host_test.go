@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// What an Envoy writes reaches the log with its level, at most a number of lines at a
+// What an Envoy writes reaches the log with its level, at most a number of lines below error at a
 // look; the last lines are kept, and the file is emptied before it grows too large.
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "envoy.log")
@@ -48,11 +48,15 @@ func TestTail(t *testing.T) {
 	for i := range 10 * linesAtOnce {
 		write(fmt.Sprintf("info x: %d\n", i))
 	}
+	write("error main: behind them\n")
 	tail.look(path, log)
-	if lines := strings.Count(out.String(), "\n"); lines != linesAtOnce+1 || !strings.Contains(out.String(), `"lines":180`) {
+	if lines := strings.Count(out.String(), "\n"); lines != linesAtOnce+2 || !strings.Contains(out.String(), `"lines":180`) {
 		t.Errorf("%d lines are told:\n%s", lines, out.String())
 	}
-	if len(tail.kept) != keptLines || tail.kept[keptLines-1] != "info x: 199" {
+	if !strings.Contains(out.String(), `{"level":"error","envoy":"main: behind them"`) {
+		t.Errorf("an error is left out:\n%s", out.String())
+	}
+	if len(tail.kept) != keptLines || tail.kept[keptLines-2] != "info x: 199" {
 		t.Errorf("kept: %q", tail.kept)
 	}
 
@@ -68,6 +72,21 @@ func TestTail(t *testing.T) {
 	tail.look(path, log)
 	if !strings.Contains(out.String(), "after") {
 		t.Error("nothing is told after the log was emptied")
+	}
+}
+
+// Lines about filters that no route uses, and about ports, are told at debug, and leave out no other line.
+func TestTailOfLinesThatAreNoNews(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "envoy.log")
+	line := "warning misc: message 'envoy.extensions.filters.http.api_key_auth.v3.ApiKeyAuth' is contained in proto file " +
+		"'envoy/extensions/filters/http/api_key_auth/v3/api_key_auth.proto' marked as work-in-progress. API features\n"
+	if err := os.WriteFile(path, []byte(strings.Repeat(line, 2*linesAtOnce)+"warning main: news\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	newTail().look(path, zerolog.New(&out).Level(zerolog.InfoLevel))
+	if want := `{"level":"warn","envoy":"main: news","message":"Envoy says"}` + "\n"; out.String() != want {
+		t.Errorf("told:\n%swant:\n%s", out.String(), want)
 	}
 }
 

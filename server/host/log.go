@@ -14,7 +14,7 @@ import (
 const (
 	// tailTime is the time between two reads of an Envoy's log.
 	tailTime = 200 * time.Millisecond
-	// linesAtOnce is the highest number of log lines that are copied at each read.
+	// linesAtOnce is the highest number of log lines of level info and warning that are copied at each read.
 	linesAtOnce = 20
 	// keptLines is how many of the last log lines are reported when an Envoy ends.
 	keptLines = 5
@@ -43,9 +43,9 @@ func (t *tail) from(file *os.File) {
 }
 
 // run copies new lines of Envoy's log (the file at path) to gatefold's log, until Envoy has ended or ctx ends.
-// Every tailTime it copies at most linesAtOnce lines; of further lines it logs only the number. When Envoy has
-// ended (the channel ended is closed), run copies the last lines before it returns. When ctx ends, run returns
-// without them.
+// Every tailTime it copies at most linesAtOnce lines of level info and warning, and all others; of further lines it logs only the
+// number. When Envoy has ended (the channel ended is closed), run copies the last lines before it returns. When ctx
+// ends, run returns without them.
 func (t *tail) run(ctx context.Context, path string, ended <-chan struct{}, log zerolog.Logger) {
 	defer close(t.done)
 	ticker := time.NewTicker(tailTime)
@@ -70,9 +70,9 @@ func (t *tail) last() []string {
 	return t.kept
 }
 
-// look reads the new lines of the file at path, and writes at most linesAtOnce of them to gatefold's log, each
-// cut to maxLine bytes. It logs how many lines it left out. If it has read the whole file, and the file has at
-// least maxLog bytes, it empties the file.
+// look reads the new lines of the file at path, and writes at most linesAtOnce of those of level info and warning,
+// and all others, to gatefold's log, each cut to maxLine bytes. It logs how many lines it left out. If it has read the whole file, and
+// the file has at least maxLog bytes, it empties the file.
 func (t *tail) look(path string, log zerolog.Logger) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -90,22 +90,31 @@ func (t *tail) look(path string, log zerolog.Logger) {
 		t.partial = t.partial[:maxLine]
 	}
 	lines = lines[:len(lines)-1]
-	for i, line := range lines {
-		if line = line[:min(len(line), maxLine)]; i < linesAtOnce {
-			passOn(string(line), log)
+	copied, left := 0, 0
+	for _, line := range lines {
+		text := string(line[:min(len(line), maxLine)])
+		t.kept = append(t.kept, text)
+		level, says := levelOf(text)
+		if level == zerolog.InfoLevel || level == zerolog.WarnLevel {
+			if copied == linesAtOnce {
+				left++
+				continue
+			}
+			copied++
 		}
-		t.kept = append(t.kept, string(line))
+		log.WithLevel(level).Str("envoy", says).Msg("Envoy says")
 	}
 	t.kept = t.kept[max(0, len(t.kept)-keptLines):]
-	if more := len(lines) - linesAtOnce; more > 0 {
-		log.Warn().Int("lines", more).Str("file", path).Msg("Envoy writes too much: lines are left out here")
+	if left > 0 {
+		log.Warn().Int("lines", left).Str("file", path).Msg("Envoy writes too much: lines are left out here")
 	}
 }
 
-// passOn writes one line of Envoy's log to gatefold's log. The first word of the line is Envoy's level: trace
-// and debug become info, critical becomes error, and a line without a level becomes a warning. A line about a bind
-// error becomes debug (see aboutBind).
-func passOn(line string, log zerolog.Logger) {
+// levelOf returns the level of gatefold's log for one line of Envoy's, and what the line says without Envoy's level,
+// its first word: trace and debug become info, critical becomes error, and a line without a level becomes a warning. A
+// line about a bind error (see aboutBind), or about the filters that every listener has (see aboutFilters), becomes
+// debug.
+func levelOf(line string) (zerolog.Level, string) {
 	word, text, _ := strings.Cut(line, " ")
 	level := zerolog.WarnLevel
 	switch word {
@@ -117,14 +126,21 @@ func passOn(line string, log zerolog.Logger) {
 	default:
 		text = line
 	}
-	if aboutBind(text) {
+	if aboutBind(text) || aboutFilters(text) {
 		level = zerolog.DebugLevel
 	}
-	log.WithLevel(level).Str("envoy", text).Msg("Envoy says")
+	return level, text
 }
 
 // aboutBind reports whether Envoy logs the line because it cannot bind an address. Envoy also sends this error
 // to the server, and the server reports it once, with a hint.
 func aboutBind(text string) bool {
 	return strings.Contains(text, "cannot bind ") && (strings.HasPrefix(text, "config: ") || strings.HasPrefix(text, "upstream: "))
+}
+
+// aboutFilters reports whether Envoy logs the line because a filter that each of gatefold's listeners has, in use or
+// not, is one that Envoy's project has not finished. The documents name these filters; the log would name all of them
+// for each listener.
+func aboutFilters(text string) bool {
+	return strings.HasPrefix(text, "misc: message ") && strings.Contains(text, " marked as work-in-progress")
 }
