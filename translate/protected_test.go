@@ -29,7 +29,7 @@ func headerUses() []struct{ path, use string } {
 		{`spec\.transformation\.(request|response)\.(set|add)\[\]\.name`, written},
 		{`spec\.transformation\.(request|response)\.(set|add)\[\]\.value`, value},
 		{`spec\.transformation\.(request|response)\.remove\[\]`, written},
-		{`spec\.acl\.denyResponse\.(addBlockedByHeader|headers\[\]\.name)`, written},
+		{`spec\.acl\.denyResponse\.(addBlockedByHeader|blockedByHeaderName|headers\[\]\.name)`, written},
 		{`spec\.acl\.denyResponse\.headers\[\]\.value`, value},
 		{`spec\.apiKeyAuth\.clientIdHeader`, "identity"},
 		{`spec\.jwt\.providers\[\]\.claimsToHeaders\[\]\.header`, written},

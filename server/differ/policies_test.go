@@ -46,7 +46,7 @@ func (w *world) rare() object {
 	tokens := func(name string) object { return object{"jwtAuth": object{"extensionRef": object{"name": name}}} }
 	all := []object{
 		{"buffer": object{"disable": object{}}}, tokens("tokens-query"), {"extProc": object{"disable": object{}}}, tokens("tokens-down"),
-		{"acl": object{"denyResponse": object{"addBlockedByHeader": "x-blocked-by"}, "defaultAction": "allow", "rules": list{object{"name": "office", "action": "deny", "cidrs": list{"203.0.113.0/24"}}}}},
+		{"acl": object{"denyResponse": object{"blockedByHeaderName": "x-blocked-by"}, "defaultAction": "allow", "rules": list{object{"name": "office", "action": "deny", "cidrs": list{"203.0.113.0/24"}}}}},
 		{"rateLimit": object{"local": object{"tokenBucket": object{"maxTokens": 100000, "fillInterval": "1h"}, "percentEnforced": 50}}},
 		{"basicAuth": object{"secretRef": object{"name": "people", "namespace": w.namespace}}},
 	}
@@ -187,7 +187,7 @@ func (w *world) acl() object {
 	response := object{}
 	w.maybe(2, response, "statusCode", one(w.Rand, 404, 418, 204, 599))
 	w.maybe(2, response, "headers", list{object{"name": "x-why", "value": "100%"}})
-	w.maybe(2, response, "addBlockedByHeader", "x-blocked-by")
+	w.maybe(2, response, "blockedByHeaderName", "x-blocked-by")
 	if len(response) > 0 {
 		w.maybe(2, out, "denyResponse", response)
 	}

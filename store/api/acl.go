@@ -34,7 +34,7 @@ type CIDR = string
 
 // ACLRule is an action for the addresses in some CIDRs.
 type ACLRule struct {
-	// Name is shown in Envoy's access log, by gatefold explain, and in AddBlockedByHeader.
+	// Name is shown in Envoy's access log, by gatefold explain, and in BlockedByHeaderName.
 	//
 	// +kubebuilder:validation:MaxLength=256
 	Name *string `json:"name,omitempty"`
@@ -52,7 +52,7 @@ type ACLRule struct {
 
 // ACLDenyResponse is the answer to requests that are denied.
 //
-// +kubebuilder:validation:XValidation:message="set at least one of statusCode, headers and addBlockedByHeader",rule="has(self.statusCode) || has(self.headers) || has(self.addBlockedByHeader)"
+// +kubebuilder:validation:XValidation:message="set at least one of statusCode, headers and blockedByHeaderName",rule="has(self.statusCode) || has(self.headers) || has(self.blockedByHeaderName) || has(self.addBlockedByHeader)"
 type ACLDenyResponse struct {
 	// StatusCode is the status of the answer; 403 when it is not set.
 	StatusCode *StatusCode `json:"statusCode,omitempty"`
@@ -60,8 +60,11 @@ type ACLDenyResponse struct {
 	//
 	// +kubebuilder:validation:MaxItems=16
 	Headers []Header `json:"headers,omitempty"`
-	// AddBlockedByHeader is the name of a header that is added to the answer. The value of the header
+	// BlockedByHeaderName is the name of a header that is added to the answer. The value of the header
 	// is the name of the rule that denies the request, or "rule" if this rule has no name. The value is
 	// "default" if no rule contains the address of the client.
+	BlockedByHeaderName *HeaderName `json:"blockedByHeaderName,omitempty"`
+	// AddBlockedByHeader is the old name of BlockedByHeaderName, which goes before it. No release of kgateway
+	// has the old name.
 	AddBlockedByHeader *HeaderName `json:"addBlockedByHeader,omitempty"`
 }

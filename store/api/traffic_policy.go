@@ -32,7 +32,7 @@ type TrafficPolicy struct {
 //
 // +kubebuilder:validation:XValidation:message="autoHostRewrite is for HTTPRoutes only",rule="!has(self.autoHostRewrite) || !has(self.targetRefs) || self.targetRefs.all(r, r.kind == 'HTTPRoute')"
 // +kubebuilder:validation:XValidation:message="autoHostRewrite is for HTTPRoutes",rule="!has(self.autoHostRewrite) || !has(self.targetSelectors) || self.targetSelectors.all(r, r.kind == 'HTTPRoute')"
-// +kubebuilder:validation:XValidation:message="retry.perTryTimeout must be less than timeouts.request",rule="!has(self.retry) || !has(self.timeouts) || !has(self.retry.perTryTimeout) || !has(self.timeouts.request) || duration(self.timeouts.request) == duration('0s') || duration(self.retry.perTryTimeout) < duration(self.timeouts.request)"
+// +kubebuilder:validation:XValidation:message="retry.perTryTimeout must not be more than timeouts.request",rule="!has(self.retry) || !has(self.timeouts) || !has(self.retry.perTryTimeout) || !has(self.timeouts.request) || duration(self.timeouts.request) == duration('0s') || duration(self.retry.perTryTimeout) <= duration(self.timeouts.request)"
 type TrafficPolicySpec struct {
 	// TargetRefs are routes, Gateways and ListenerSets in the policy's namespace.
 	//

@@ -32,6 +32,7 @@ const (
 	RuleViolated      = "RuleViolated"      // violates a CEL rule
 	UnknownVersion    = "UnknownVersion"    // the kind does not exist, or not in this version
 	DeprecatedVersion = "DeprecatedVersion" // the version works, and will be removed
+	DeprecatedField   = "DeprecatedField"   // the field works, and will be removed
 )
 
 // OfKey reports whether the finding is about a field that must not be there. The position of such a finding in the

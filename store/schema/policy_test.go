@@ -24,7 +24,7 @@ func TestTrafficPolicies(t *testing.T) {
 		{spec: "{rateLimit: {global: {extensionRef: {name: a}, descriptors: [{entries: []}]}}}", code: InvalidValue, field: "spec.rateLimit.global.descriptors[0].entries"},
 		{spec: "{rateLimit: {global: {extensionRef: {name: a}, descriptors: [{entries: [{type: Path, header: a}]}]}}}", code: RuleViolated, field: "spec.rateLimit.global.descriptors[0].entries[0]"},
 		{spec: "{rateLimit: {global: {descriptors: [{entries: [{type: Path}]}]}}}", code: RequiredField, field: "spec.rateLimit.global.extensionRef"},
-		{spec: "{acl: {defaultAction: deny, rules: [{name: a, cidrs: [10.1.0.0/16, '::1'], action: allow}], denyResponse: {statusCode: 404, headers: [{name: a, value: b}], addBlockedByHeader: x}}}"},
+		{spec: "{acl: {defaultAction: deny, rules: [{name: a, cidrs: [10.1.0.0/16, '::1'], action: allow}], denyResponse: {statusCode: 404, headers: [{name: a, value: b}], blockedByHeaderName: x}}}"},
 		{spec: "{acl: {defaultAction: Deny}}", code: NotAllowedValue, field: "spec.acl.defaultAction"},
 		{spec: "{acl: {rules: []}}", code: RequiredField, field: "spec.acl.defaultAction"},
 		{spec: "{acl: {defaultAction: allow, rules: [{cidrs: [], action: allow}]}}", code: InvalidValue, field: "spec.acl.rules[0].cidrs"},
@@ -67,7 +67,8 @@ func TestTrafficPolicies(t *testing.T) {
 		{spec: "{timeouts: {request: 1m30s, streamIdle: 0s}}"},
 		{spec: "{timeouts: {request: 1d}}", code: InvalidValue, field: "spec.timeouts.request"},
 		{spec: "{retry: {attempts: 2, statusCodes: [503], perTryTimeout: 1s}, timeouts: {request: 2s}}"},
-		{spec: "{retry: {statusCodes: [503], perTryTimeout: 2s}, timeouts: {request: 2s}}", code: RuleViolated, field: "spec"},
+		{spec: "{retry: {statusCodes: [503], perTryTimeout: 2s}, timeouts: {request: 2s}}"}, // since kgateway 2.5.2
+		{spec: "{retry: {statusCodes: [503], perTryTimeout: 2001ms}, timeouts: {request: 2s}}", code: RuleViolated, field: "spec"},
 		{spec: "{retry: {attempts: 2}}", code: RuleViolated, field: "spec.retry"},
 		{spec: "{retry: {retryOn: [sometimes]}}", code: NotAllowedValue, field: "spec.retry.retryOn[0]"},
 		{spec: "{hashPolicies: [{header: {name: a}, terminal: true}, {cookie: {name: b, ttl: 1h}}, {sourceIP: {}}]}"},

@@ -83,7 +83,7 @@ func lowerACL(spec *api.TrafficPolicySpec, extras *ir.Extras) (problems []manife
 		}
 		if rule.Response != nil {
 			lowered.Response = &ir.ACLResponse{} // Envoy's own
-			if own := rule.Response; own.StatusCode != nil || len(own.Headers) > 0 || own.AddBlockedByHeader != nil {
+			if own := rule.Response; own.StatusCode != nil || len(own.Headers) > 0 || blockedBy(own) != "" {
 				lowered.Response, _ = lowerACLResponse(own, nil)
 			}
 		}
@@ -109,10 +109,25 @@ func lowerACLResponse(from *api.ACLDenyResponse, problems []manifest.Problem) (*
 	for _, h := range from.Headers {
 		to.Headers = append(to.Headers, ir.Header{Name: h.Name, Value: h.Value})
 	}
+	to.BlockedBy = blockedBy(from)
 	if from.AddBlockedByHeader != nil {
-		to.BlockedBy = *from.AddBlockedByHeader
+		problems = append(problems, manifest.Problem{
+			Code: schema.DeprecatedField, Severity: manifest.Warning, Field: ir.FieldACL.Path() + ".denyResponse.addBlockedByHeader",
+			Message: "addBlockedByHeader is an old name, and a later version of gatefold rejects it", Hint: "rename it to blockedByHeaderName",
+		})
 	}
 	return to, problems
+}
+
+// blockedBy returns the name of the header that says which rule denies a request, "" if there is none.
+func blockedBy(from *api.ACLDenyResponse) string {
+	switch {
+	case from.BlockedByHeaderName != nil:
+		return *from.BlockedByHeaderName
+	case from.AddBlockedByHeader != nil:
+		return *from.AddBlockedByHeader
+	}
+	return ""
 }
 
 // cidrFault says what is wrong with an address or a range of addresses, and what to do.

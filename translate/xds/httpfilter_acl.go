@@ -311,7 +311,7 @@ func checkACL(c *checker, extras *ir.Extras) {
 		at := ir.FieldACL.Path() + ".denyResponse"
 		c.headers(at+".headers", ir.HeaderMods{Set: response.Headers})
 		if response.BlockedBy != "" {
-			c.changedName(at+".addBlockedByHeader", response.BlockedBy, false)
+			c.changedName(at+".blockedByHeaderName", response.BlockedBy, false)
 		}
 	}
 }
