@@ -25,6 +25,7 @@ type network struct {
 	extensions   *extensionRules
 
 	policies   *policyRules
+	limits     *limitRules
 	hostLevels *hostLevelRules
 
 	attachments  *attachRules
@@ -129,6 +130,7 @@ func (n *network) addPolicies(e *memo.Engine) {
 		expressionTextRules: newExpressionTextRules(e, in.trafficPolicies, n.MaxCopies),
 		trafficPolicies:     in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
+	n.limits = newLimitRules(e, n.policies.policy)
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{
 		policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
@@ -271,7 +273,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 		childRules: n.children, mount: n.roots.mount, stream: n.streams.stream, losses: n.ports.losses, routes: in.routes,
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid})
-	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
+	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
 		n.signIns)
 	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports)

@@ -52,7 +52,10 @@ type policyOut struct {
 	Counted bool
 	// Written are the identity headers that the policy writes, whether or not it can be used. It is nil if there are
 	// none.
-	Written  *written
+	Written *written
+	// Budgets are the budgets of rateLimit.global that the policy spends, in the order of its descriptors. They are nil
+	// if the policy cannot be used.
+	Budgets  []limitBudget
 	Problems []manifest.Problem
 }
 
@@ -155,7 +158,9 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 			out.Unusable, out.Field = problem.Field+": "+problem.Message, problem.Field
 		}
 	}
-	if out.Unusable != "" && !hasErrors(problems) {
+	if out.Unusable == "" {
+		out.Budgets = limitBudgets(extras)
+	} else if !hasErrors(problems) {
 		out.Unasked = r.unasked(c, extras)
 	}
 	return out
