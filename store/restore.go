@@ -233,10 +233,19 @@ func (s *Store) restoredObjects() []*manifest.Object {
 // returned the objects. The result is also nil if the content of some objects was not saved, for example of a
 // Secret. An update without the Secret would remove a listener that uses the Secret from running Envoys.
 func (s *Store) Restored() []*manifest.Object {
-	if !s.saves.restored || len(s.saves.absent) > 0 {
-		return nil
+	if objects, absent := s.Remembered(); len(absent) == 0 {
+		return objects
 	}
-	return s.serving.objects()
+	return nil
+}
+
+// Remembered returns all objects that Restore added to the Store, sorted by key, and the keys of those that it knows
+// without their content. It returns nothing if Restore was not called, or if a Change has already returned the objects.
+func (s *Store) Remembered() (objects []*manifest.Object, absent []manifest.Key) {
+	if !s.saves.restored {
+		return nil, nil
+	}
+	return s.serving.objects(), slices.SortedFunc(maps.Keys(s.saves.absent), manifest.CompareKeys)
 }
 
 // Delivered returns one Change that has the effect of all Changes so far, for a receiver that lost its state.

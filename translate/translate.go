@@ -60,7 +60,7 @@ func newTranslator(options Options) rules {
 
 func (t *translator) Apply(change store.Change) Result {
 	_ = t.Take(nil, change) // without stop, Take returns no error
-	t.settle()
+	t.Settle()
 	result := t.Preview()
 	result.Delta, result.Infra, result.Status = t.delta(), t.infras(), t.statuses()
 	return result
@@ -78,13 +78,13 @@ func (t *translator) Preview() Result {
 	}
 }
 
-// maxSettling is the largest number of times that settle flushes the engine. Two are enough: the second time finds
+// maxSettling is the largest number of times that Settle flushes the engine. Two are enough: the second time finds
 // that the same objects are first among the incumbents.
 const maxSettling = 4
 
-// settle makes what the present values give to whom the incumbents of the next Change. Nobody gains or loses anything by
+// Settle makes what the present values give to whom the incumbents of the next Change. Nobody gains or loses anything by
 // it, because the incumbents get everything again (see recall).
-func (t *translator) settle() {
+func (t *translator) Settle() {
 	t.in.holders.replace(nil)
 	for range maxSettling {
 		changed := false

@@ -17,6 +17,7 @@ type Translator struct{ rules rules }
 type rules interface {
 	Apply(change store.Change) Result
 	Take(stop memo.Stop, change store.Change) error
+	Settle()
 	Preview() Result
 	Revert() bool
 	Former(key manifest.Key) *manifest.Object
@@ -40,6 +41,11 @@ func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(ch
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return t.rules.Take(stop, change)
 }
+
+// Settle makes what is translated count as served, as Apply does, but returns no Result: for the next Change, an object
+// that has a thing is its incumbent. It takes the place of Hold for objects that an earlier Translator served, after Take
+// has taken these objects and no others.
+func (t *Translator) Settle() { t.rules.Settle() }
 
 // Preview returns the Result of what Take has taken, without the fields that have only changes (Delta, Infra and Status).
 // The next Apply returns those of all Changes since the last Apply, however often Preview is called between.

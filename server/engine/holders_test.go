@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -78,6 +81,72 @@ func TestHoldersOutliveARestart(t *testing.T) {
 	}
 }
 
+// Who has what one object alone wants is known after a restart, too: a rival that is written while gatefold is down does
+// not take it. That does not depend on whether the saved state is translated before the folder is read (expect).
+func TestSquattersOfAStopGetNothing(t *testing.T) {
+	crt, key := envoytest.NewAuthority(t).Issue("kept.test")
+	for name, test := range map[string]struct{ own, rival, thing, holder string }{
+		// The saved state has no Secrets.
+		"port of a Gateway with TLS": {
+			fmt.Sprintf(tlsGateway, "zzz") + "\n---\n" + tlsSecret(t, crt, key), "\n---\n" + fmt.Sprintf(tlsGateway, "aaa"), "", "Gateway/default/zzz",
+		},
+		"host of an HTTPRoute": {ownRoute, rivalRoute, "kept.test", "HTTPRoute/default/zzz"},
+		"port of a Gateway": {
+			strings.Replace(oneGateway, "{name: eg}", "{name: zzz}", 1), "\n---\n" + strings.Replace(oneGateway, "{name: eg}", "{name: aaa}", 1),
+			"", "Gateway/default/zzz",
+		},
+		"hostname of a ListenerSet": {ownSet, strings.ReplaceAll(strings.TrimPrefix(ownSet, setGateway), "zzz", "aaa"), "kept.test", "ListenerSet/default/zzz"},
+		"port of a TCPRoute":        {ownTCP, strings.ReplaceAll(strings.TrimPrefix(ownTCP, tcpGateway), "zzz", "aaa"), "*", "TCPRoute/default/zzz"},
+	} {
+		for _, early := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", early ", early), func(t *testing.T) {
+				dir := t.TempDir()
+				p, end := runOnState(t, dir)
+				p.reload(tree(test.own))
+				end()
+				p, end = runOnState(t, dir)
+				defer end()
+				if early {
+					p.expect()
+				}
+				p.reload(tree(test.own + test.rival))
+				if got := p.has(test.thing); got != test.holder {
+					t.Errorf("%q has %q, want %s: %v", got, test.thing, test.holder, p.translation.holders)
+				}
+			})
+		}
+	}
+}
+
+const setGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
+  spec: {gatewayClassName: gatefold, allowedListeners: {namespaces: {from: All}}, listeners: [{name: http, protocol: HTTP, port: 9090}]}}`
+
+const ownSet = setGateway + `
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: ListenerSet, metadata: {name: zzz}, spec: {parentRef: {name: eg},
+  listeners: [{name: http, protocol: HTTP, port: 8080, hostname: kept.test}]}}`
+
+const tcpGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
+  spec: {gatewayClassName: gatefold, listeners: [{name: tcp, protocol: TCP, port: 8080}]}}`
+
+const ownTCP = tcpGateway + `
+---
+{apiVersion: gateway.networking.k8s.io/v1alpha2, kind: TCPRoute, metadata: {name: zzz}, spec: {parentRefs: [{name: eg}],
+  rules: [{backendRefs: [{name: s, port: 80}]}]}}`
+
+const tlsGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: %s},
+  spec: {gatewayClassName: gatefold, listeners: [{name: https, protocol: HTTPS, port: 8443, tls: {certificateRefs: [{name: web}]}}]}}`
+
+// has returns the holder of the thing with a host, as kind, namespace and name.
+func (p *pipeline) has(host string) string {
+	for thing, holder := range p.translation.holders {
+		if thing.Host == host {
+			return holder.Kind + "/" + holder.Namespace + "/" + holder.Name
+		}
+	}
+	return ""
+}
+
 // A new translator after a mistake is told who had what.
 func TestHoldersOutliveANewTranslator(t *testing.T) {
 	p, _, _ := newTestPipeline(t)
@@ -85,6 +154,18 @@ func TestHoldersOutliveANewTranslator(t *testing.T) {
 	p.reload(tree(ownRoute + rivalRoute))
 	p.translation.phase = ahead // as after a panic
 	p.reload(tree(ownRoute + rivalRoute + "\n"))
+	if got := p.holderOf(t); got != "HTTPRoute" {
+		t.Errorf("the other route has the host: %q", got)
+	}
+}
+
+// A newcomer does not take what serves by coming together with an object for which gatefold fails: what served before
+// is known to the new translator.
+func TestANewcomerBesideAMistakeTakesNothing(t *testing.T) {
+	p, _, _ := newTestPipeline(t)
+	withMistake(p, true, panics)
+	p.reload(tree(ownRoute))
+	p.reload(tree(ownRoute + rivalRoute + "\n" + object("HTTPRoute", "bad", true, routeTo("bad.test"))))
 	if got := p.holderOf(t); got != "HTTPRoute" {
 		t.Errorf("the other route has the host: %q", got)
 	}

@@ -127,7 +127,11 @@ func (i *isolation) rewind() error {
 	for _, former := range i.former {
 		kept.Set = append(kept.Set, former)
 	}
-	err := i.attempt(followed(kept, joined(i.taken)), runDeadline, false)
+	err := i.attempt(kept, runDeadline, false)
+	if err == nil {
+		i.translator.Settle() // kept is what served
+		err = i.attempt(joined(i.taken), runDeadline, false)
+	}
 	if blamable(err) {
 		i.reportMistake("translate", err, kept)
 		return errLost

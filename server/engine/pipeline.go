@@ -324,19 +324,15 @@ func (p *pipeline) renewStore() {
 func (p *pipeline) expect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	objects := p.reader.store.Restored()
-	if len(objects) == 0 || p.reader.secrets != nil || p.translation.phase != agreed {
+	if len(p.reader.store.Restored()) == 0 || p.reader.secrets != nil || p.translation.phase != agreed {
 		return
 	}
 	r := &run{busy: p.busy, reload: server.Reload{Stages: map[string]time.Duration{}}}
-	change := store.Change{Set: objects}
 	var err error
-	r.time("translate", func() { err = p.translation.expect(change) })
+	r.time("translate", func() { err = p.translation.expect() })
 	p.busy.end(true)
 	var panicked *mistake
-	switch {
-	case errors.As(err, &panicked) && p.forgetState(err):
-	case blamable(err):
-		p.translation.reportMistake(r.step, err, change)
+	if errors.As(err, &panicked) {
+		p.forgetState(nil) // recollect logged the panic
 	}
 }

@@ -38,6 +38,7 @@ type translation struct {
 	issuers  translate.Discoveries // the newest answers of issuers
 	answered translate.Discoveries // the answers that were published last
 	holders  translate.Holders     // who has what several objects want, as published last
+	memory   memory
 	ledger   ledger
 	withheld *withholding
 }
@@ -45,6 +46,7 @@ type translation struct {
 // translator has the methods of translate.Translator that the engine uses.
 type translator interface {
 	Take(stop memo.Stop, change store.Change) error
+	Settle()
 	Apply(change store.Change) translate.Result
 	Preview() translate.Result
 	Quarantine(set translate.Quarantine)
@@ -109,6 +111,12 @@ func (t *translation) take(change store.Change) error {
 		t.renew()
 		t.sent = store.Change{}
 	}
+	switch err := t.recollect(); {
+	case blamable(err):
+		t.renew()
+	case err != nil:
+		return err
+	}
 	next := t.withheld.filter(t.pending)
 	switch err := t.attempt(next, runDeadline, true); {
 	case blamable(err):
@@ -140,7 +148,7 @@ func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
 	t.reader.store.Applied(t.withheld.formers())
 	t.phase, t.trusted, t.answered, t.sent = agreed, t.rejected, t.issuers, store.Change{}
-	t.holders = result.Holders
+	t.holders, t.memory = result.Holders, memory{}
 }
 
 // quarantine passes to the translator which parts of resources Envoys rejected (translate.Quarantine). The next
@@ -167,20 +175,22 @@ func (t *translation) hold(holders translate.Holders) {
 // failed.
 func (t *translation) retry() { t.pending = followed(t.withheld.retry(), t.pending) }
 
-// expect passes the parameter change to the translator while the folder is still being read. The parameter has the
-// objects that the folder will probably contain, so that less is left to translate once the folder is read. expect
-// returns the translator's error, or a panic as an error. After an error, the next apply makes a new translator.
-func (t *translation) expect(change store.Change) error {
-	err := t.attempt(change, runDeadline, true)
+// expect translates the saved state while the folder is still being read. The folder will probably contain its objects,
+// so that less is left to translate once the folder is read. expect returns the translator's error, or a panic as an
+// error. After an error, the next apply makes a new translator.
+func (t *translation) expect() error {
+	err := t.recollect()
 	if err != nil {
 		t.phase = ahead
 	}
 	return err
 }
 
-// restart makes a new translator without objects. It is called only before the first publication.
+// restart makes a new translator without objects, and reads the saved state from the Store. It is called only before the
+// first publication.
 func (t *translation) restart() {
-	t.phase, t.pending = agreed, store.Change{}
+	t.phase, t.pending, t.memory = agreed, store.Change{}, memory{}
+	t.memory.objects, t.memory.absent = t.reader.store.Remembered()
 	t.translator = t.translators(t.options)
 	t.translator.Discover(t.issuers)
 	t.translator.Hold(t.holders)
@@ -194,7 +204,7 @@ func (t *translation) renew() {
 	t.translator.Quarantine(t.rejected)
 	t.translator.Discover(t.issuers)
 	t.translator.Hold(t.holders)
-	t.pending, t.phase = t.reader.all(), fresh
+	t.pending, t.phase, t.memory.known = t.reader.all(), fresh, false
 }
 
 // attempt passes a Change to the translator. It returns the translator's error, or a panic as an error. The
