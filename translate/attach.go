@@ -95,6 +95,23 @@ func (a *attachOut) places() iter.Seq2[tableKey, listen.Place] {
 	}
 }
 
+// schemes returns the schemes of the listeners that the route attaches to on a port, as route.Setting has them.
+func (a *attachOut) schemes(port int32) (out []string) {
+	for _, parent := range a.Parents {
+		for _, place := range parent.Places {
+			scheme := "http"
+			if place.Chain != "" {
+				scheme = "https"
+			}
+			if place.Port == port && !slices.Contains(out, scheme) {
+				out = append(out, scheme)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // tables returns how many virtual hosts a.places() yields. It returns 0 if a is nil.
 func (a *attachOut) tables() (n int) {
 	if a == nil {

@@ -25,7 +25,9 @@ type flatOut struct {
 	// Under are the names of the parent's delegating matches (route.Point) that lead to the node (flatKey).
 	Under []string
 	// Hosts are the hosts of the root that the node (flatKey) serves.
-	Hosts   ir.Hosts
+	Hosts ir.Hosts
+	// Schemes are those of the root's listeners (route.Setting).
+	Schemes []string
 	Entries []*entry
 	// Uses says how much of each policy is effective at the rules.
 	Uses []policy.Use
@@ -167,6 +169,8 @@ func ifDelegating(key flatKey, f *flatOut) []flatKey {
 type pointsOut struct {
 	Points []*route.Point
 	Hosts  ir.Hosts
+	// Schemes are those of the root's listeners (route.Setting).
+	Schemes []string
 	// Closed says for each namespace whether routes of the namespace would exceed the budget as children. The
 	// entry "" is for all namespaces without an entry of their own. Closed is nil if no budget is exceeded.
 	Closed map[string]bool
@@ -187,6 +191,8 @@ type linkOut struct {
 	route.Linked
 	// Hosts are the hosts of the root that the child serves.
 	Hosts ir.Hosts
+	// Schemes are those of the root's listeners (route.Setting).
+	Schemes []string
 	// Cycle is true if the candidate is the parent itself, or a route above the parent.
 	Cycle bool
 }

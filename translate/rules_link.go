@@ -57,7 +57,7 @@ func (r *linkRules) runPoints(c *memo.Ctx, key flatKey) *pointsOut {
 	if len(flat.Points) == 0 {
 		return &pointsOut{Hosts: flat.Hosts}
 	}
-	return &pointsOut{flat.Points, flat.Hosts, r.in.overBudget(c, key).closed()}
+	return &pointsOut{flat.Points, flat.Hosts, flat.Schemes, r.in.overBudget(c, key).closed()}
 }
 
 // childOf returns the node (flatKey) that a candidate child has below the node of its parent. The result is a list of
@@ -94,7 +94,7 @@ func (r *linkRules) runLink(c *memo.Ctx, key linkKey) *linkOut {
 	if !ok || len(parent.Points) == 0 || parent.overBudget(key.Child.Namespace) {
 		return &linkOut{}
 	}
-	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, r.in.home(c, key.Child.Namespace, parent.Points[0].Rest.Source)), Hosts: parent.Hosts}
+	out := &linkOut{Linked: route.LinkTo(key.Parent.Route, parent.Points, object, r.in.home(c, key.Child.Namespace, parent.Points[0].Rest.Source)), Hosts: parent.Hosts, Schemes: parent.Schemes}
 	if !out.Concerned() {
 		return out
 	}

@@ -59,14 +59,14 @@ func (r *nodeRules) report(all *problemFold) {
 // policies. The result is empty if the route does not exist, or if the node has no rules to flatten (see setting).
 func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	object, ok := r.in.routes.Get(c, key.Route)
-	setting, hosts, stands := r.setting(c, key)
+	setting, stands := r.setting(c, key)
 	if !ok || !stands {
 		return &flatOut{Flat: &route.Flat{}}
 	}
 	if object.Source != manifest.AnyFile {
 		setting.Loops = func(key backend.Key) string { return r.loops(c, key) }
 	}
-	out := &flatOut{Hosts: hosts, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
+	out := &flatOut{Hosts: setting.Hosts, Schemes: setting.Schemes, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
 		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // gRPC needs HTTP/2, whatever the port's protocol is
 		return r.in.backend.Get(c, to)
@@ -110,23 +110,22 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	return out
 }
 
-// setting returns the inputs of a node (see flatKey) besides the node's own route: the links to the parent, and the
-// hosts. The rules of the node are flattened with these inputs. stands is false if the node has no rules to flatten:
+// setting returns the inputs of a node (see flatKey) besides the node's own route: the links to the parent, the
+// hosts, and the schemes. The rules of the node are flattened with these inputs. stands is false if the node has no rules to flatten:
 // the node is a root that is not attached on the port, or a child without links to its parent. For port 0 (see
 // flatKey), stands is true for every root.
-func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, hosts ir.Hosts, stands bool) {
+func (r *nodeRules) setting(c *memo.Ctx, key flatKey) (s route.Setting, stands bool) {
 	s = route.Setting{Port: uint32(key.Port), Wildcard: r.in.WildcardNamespace, Weighted: r.in.Weighted, Siblings: r.in.WeightScope == Siblings, Trusted: r.in.TrustedHops > 0}
 	if key.Via != "" {
 		link := r.link.Get(c, key.link())
-		s.Links = link.Links
-		s.Hosts = link.Hosts
-		return s, link.Hosts, len(link.Links) > 0
+		s.Links, s.Hosts, s.Schemes = link.Links, link.Hosts, link.Schemes
+		return s, len(link.Links) > 0
 	}
 	s.Hosts = ir.EveryHost()
 	if key.Port == 0 {
-		return s, s.Hosts, true
+		return s, true
 	}
 	attach := r.in.admitted.Get(c, key.Route)
-	s.Origin = attach.Origin
-	return s, s.Hosts, slices.Contains(attach.Ports, key.Port)
+	s.Origin, s.Schemes = attach.Origin, attach.schemes(key.Port)
+	return s, slices.Contains(attach.Ports, key.Port)
 }

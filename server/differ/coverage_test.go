@@ -162,7 +162,7 @@ func exempted() map[string]string {
 		"api.SecretRef.Kind":           "it has one value, which means nothing",
 		"api.SecretSelector.Namespace": "it is no field of the API",
 		"ir.JWT.Rejected":              "Envoy takes every provider that is sent to it",
-		"ir.Extras.LocationPort":       "xds sets it while it encodes a redirect",
+		"ir.Extras.Portless":       "xds sets it while it encodes a redirect",
 		"ir.Extras.Forged":             "the View has it at the host: the tally counts the requests",
 		"api.ACLRule.Response":         "no manifest has it: a merge sets it",
 		"ir.ACLRule.Response":          "a merge by DeepMergePreferParent sets it: the case policy-acl-merge",

@@ -50,7 +50,7 @@ func redirectWords(r *ir.Redirect) string {
 	if r.Hostname != "" {
 		words = append(words, "host "+r.Hostname)
 	}
-	if r.Port != 0 {
+	if r.Port != 0 && (!r.PortLess || r.PortLessIn != "") {
 		words = append(words, fmt.Sprintf("port %d", r.Port))
 	}
 	return strings.Join(append(words, changeWords(r.Path)...), ", ")
@@ -170,9 +170,10 @@ func location(redirect *ir.Redirect, r *request) string {
 		scheme = redirect.Scheme
 	}
 	if host == "" {
-		host = r.host(scheme, redirect.Port != 0)
+		host = r.hostname()
 	}
-	if redirect.Port != 0 && !redirect.PortLess {
+	portLess := redirect.PortLess && (redirect.PortLessIn == "" || redirect.PortLessIn == scheme)
+	if redirect.Port != 0 && !portLess {
 		host += fmt.Sprintf(":%d", redirect.Port)
 	}
 	if !strings.Contains(path, "?") {
@@ -181,11 +182,9 @@ func location(redirect *ir.Redirect, r *request) string {
 	return scheme + "://" + host + path
 }
 
-// host returns the request's host for the Location header of a redirect. The parameter scheme is the scheme of
-// the Location. The result has no port if newPort is true, because the redirect then has a port of its own. If the
-// redirect changes the scheme, the result does not have the default port of the request's scheme either.
-func (r *request) host(scheme string, newPort bool) string {
-	host, before := r.query.Host, r.headers.first("x-forwarded-proto")
+// hostname returns the request's host without its port.
+func (r *request) hostname() string {
+	host := r.query.Host
 	i := portStart(host)
 	if strings.HasPrefix(host, "[") { // Envoy's redirects find the port of an address in brackets like this
 		if i = strings.LastIndex(host, "]:"); i >= 0 {
@@ -195,11 +194,7 @@ func (r *request) host(scheme string, newPort bool) string {
 	if i < 0 {
 		return host
 	}
-	isDefault := before == "http" && host[i:] == ":80" || before == "https" && host[i:] == ":443"
-	if newPort || isDefault && scheme != before {
-		return host[:i]
-	}
-	return host
+	return host[:i]
 }
 
 // changePath returns a path after a change (Gateway API, HTTPPathModifier). The parameter path has no query.

@@ -228,12 +228,14 @@ type Header struct {
 type Redirect struct {
 	Scheme   string
 	Hostname string
-	// Port is the port in the Location. 0 writes no port. If Hostname is "" too, the Location has the request's Host,
-	// which may contain a port.
+	// Port is the port in the Location. It is 0 only if Hostname is set and no port is written, or if the route is
+	// served on no port. So the Location never has the port of the request's Host.
 	Port uint32
-	// PortLess is true if Port is the default of the Location's scheme and must not be written. The Location then
-	// has no port, not even that of the request (Gateway API, HTTPRequestRedirectFilter.port).
-	PortLess bool
+	// PortLess is true if Port is the default of the Location's scheme and must not be written (Gateway API,
+	// HTTPRequestRedirectFilter.port). If PortLessIn is not "", this holds only for a Location of that scheme: the route
+	// then has HTTP and HTTPS listeners on one port, of different Gateways.
+	PortLess   bool
+	PortLessIn string
 	Status   uint32
 	Path     *PathChange
 }

@@ -38,7 +38,7 @@ func TestEveryFieldOfAnActionHasAPartValue(t *testing.T) {
 		"Action.Respond":      "plan compares the answers",
 		"Action.Extras":       "its fields are walked below",
 		"Action.Parts":        "they say where the values are written",
-		"Extras.LocationPort": "it belongs to Redirect, and xds sets it",
+		"Extras.Portless": "it belongs to Redirect, and xds sets it",
 		"Extras.Forged":       "it is for the virtual host",
 		"Extras.Replaced":     "it turns off fields of the virtual host, which plan compares for each rule",
 	}

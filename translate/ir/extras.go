@@ -79,9 +79,9 @@ type Extras struct {
 	Retry          *Retry
 	Hash           []Hash
 
-	// LocationPort is a port that Envoy removes from the Location of responses, or 0. xds sets it for the route's
-	// own redirect; policies never do.
-	LocationPort uint32
+	// Portless is a redirect whose port Envoy removes from the Location, or nil. xds sets it for the route's own
+	// redirect; policies never do.
+	Portless *Redirect
 
 	// Forged are the identity headers that a virtual host or a route removes from clients' requests, sorted. A route
 	// removes those of its virtual host, too, and does not list them. Policies never set Forged.

@@ -228,38 +228,35 @@ func redirect(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
 		to.Status = uint32(*from.StatusCode)
 	}
 	to.Path = pathChange(from.Path)
-	to.Port, to.PortLess = redirectPort(from, a.port)
+	a.setPort(to, from.Port)
 	a.action.Redirect = to
 	return true
 }
 
-// redirectPort returns the port for the Location header of a redirect. It is the filter's port or, without one, the
-// well-known port of the filter's scheme. If the filter has neither, it is the listener's port (the parameter
-// listener). If this port is the well-known port of the Location's scheme, Envoy must not write a port (Gateway API,
-// HTTPRequestRedirectFilter.port). There are two ways to achieve that:
-//   - If the redirect keeps the request's Host, the Host may contain the listener's port, unless that is 80 or 443.
-//     Envoy must remove this port. The result is the port, and hidden is true (ir.Redirect.PortLess).
-//   - Otherwise, the result is 0. Envoy then adds no port.
-func redirectPort(f *gwv1.HTTPRequestRedirectFilter, listener uint32) (port uint32, hidden bool) {
-	scheme := api.Text(f.Scheme)
-	wellKnown := map[string]uint32{"": 80, "http": 80, "https": 443}[scheme]
-	port = listener
-	if scheme == "" && listener == 443 { // the scheme is kept, and on port 443 that is https
-		wellKnown = 443
+// setPort sets the port of the Location header: the parameter explicit, which is the filter's port. Without one it is the
+// well-known port of the filter's scheme. If the filter has neither, it is the listener's port. A port that is the
+// well-known port of the Location's scheme is not written (Gateway API, HTTPRequestRedirectFilter.port: "whether that
+// is determined via the Listener protocol or the Scheme field"). The port of the request's Host has no influence.
+func (b *builder) setPort(to *ir.Redirect, explicit *gwv1.PortNumber) {
+	schemes := b.schemes
+	to.Port = b.port
+	if to.Scheme != "" {
+		schemes = []string{to.Scheme}
+		to.Port = map[string]uint32{"http": 80, "https": 443}[to.Scheme]
 	}
+	if explicit != nil {
+		to.Port = uint32(*explicit)
+	}
+	usual := map[uint32]string{80: "http", 443: "https"}[to.Port]
 	switch {
-	case f.Port != nil:
-		port = uint32(*f.Port)
-	case scheme != "":
-		port = wellKnown
+	case !slices.Contains(schemes, usual):
+	case len(schemes) > 1:
+		to.PortLess, to.PortLessIn = true, usual
+	case to.Hostname != "":
+		to.Port = 0
+	default:
+		to.PortLess = true
 	}
-	switch {
-	case port != wellKnown:
-		return port, false
-	case f.Hostname != nil || listener == 80 || listener == 443:
-		return 0, false
-	}
-	return port, true
 }
 
 // rewrite sets a.action.Rewrite from the filter URLRewrite.

@@ -68,6 +68,9 @@ type Setting struct {
 	// Port is the listener's port, which a redirect without a port uses (Gateway API,
 	// HTTPRequestRedirectFilter.port). It is 0 for a route that is not served.
 	Port uint32
+	// Schemes are the schemes of the route's listeners on the port, sorted: http, https, or both if they are listeners of
+	// different Gateways.
+	Schemes []string
 	// Origin is the object's origin. If it is nil, Flatten computes it.
 	Origin *ir.Origin
 	// Wildcard is the word for all namespaces in a backendRef that selects routes by label (see AllNamespaces).
@@ -91,7 +94,7 @@ type Setting struct {
 // Flatten translates an HTTPRoute or GRPCRoute for one port. If Setting.Links is nil, the HTTPRoute is a root;
 // otherwise it is a child in a delegation tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
-	b := &builder{object: object, origin: setting.Origin, port: setting.Port, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, loops: setting.Loops, resolve: resolve, flat: &Flat{}}
+	b := &builder{object: object, origin: setting.Origin, port: setting.Port, schemes: setting.Schemes, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, loops: setting.Loops, resolve: resolve, flat: &Flat{}}
 	if b.origin == nil {
 		b.origin = OriginOf(object)
 	}
@@ -127,6 +130,7 @@ type builder struct {
 	object   *manifest.Object
 	origin   *ir.Origin
 	port     uint32
+	schemes  []string // see Setting
 	wildcard string
 	weight   int32 // the weight from the route's annotation (EP-11466), or 0
 	blocks   bool  // weights only order the rules below the same delegating match (Setting.Siblings, ir.Rule.Blocks)

@@ -46,7 +46,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 	}
 	host := &routev3.VirtualHost{}
 	decode(t, VirtualHost("*", action.Extras, nil).Bytes(), host)
-	action.Extras.LocationPort = 443 // of no policy: a host has none
+	action.Extras.Portless = &ir.Redirect{Port: 443} // of no policy: a host has none
 	route := decodeRoute(t, prefixRule("/", action))
 	for i, configs := range []map[string]*anypb.Any{route.TypedPerFilterConfig, host.TypedPerFilterConfig} {
 		if want := len(configurable()) - i; len(configs) != want {

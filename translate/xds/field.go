@@ -79,7 +79,7 @@ func HeldByHost(name ir.Field) bool {
 
 // withExtras returns the action of a rule with the settings of policies added. If the rule and the policies have
 // the same setting, the rule's setting wins. For a redirect with PortLess, withExtras also sets
-// Extras.LocationPort.
+// Extras.Portless.
 func withExtras(action ir.Action) ir.Action {
 	portless := action.Redirect != nil && action.Redirect.PortLess
 	if action.Extras == nil && action.CORS == nil && action.ExternalAuth == nil && !portless {
@@ -87,7 +87,7 @@ func withExtras(action ir.Action) ir.Action {
 	}
 	extras := action.Extras.OrNone()
 	if portless {
-		extras.LocationPort = action.Redirect.Port
+		extras.Portless = action.Redirect
 	}
 	for _, f := range policyFields() {
 		if f.fill != nil {
