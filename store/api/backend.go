@@ -2,14 +2,6 @@ package api
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// BackendType says where a Backend's endpoints come from.
-//
-// +kubebuilder:validation:Enum=Static
-type BackendType string
-
-// BackendTypeStatic is a Backend whose hosts are written in its spec.
-const BackendTypeStatic BackendType = "Static"
-
 // AppProtocol is the protocol that a Backend's hosts speak; "" is HTTP/1.1.
 //
 // +kubebuilder:validation:Enum=http2;grpc;kubernetes.io/h2c
@@ -32,12 +24,15 @@ type Backend struct {
 	Spec BackendSpec `json:"spec"`
 }
 
-// BackendSpec has the endpoints of a Backend. The type says which field has them: static for the type Static.
+// BackendSpec has the endpoints of a Backend.
 //
-// +kubebuilder:validation:XValidation:message="type Static needs static",rule="self.type != 'Static' || has(self.static)",fieldPath=".static"
+// +kubebuilder:validation:XValidation:message="static is missing: it has the endpoints of the Backend",rule="has(self.static)",fieldPath=".static"
 type BackendSpec struct {
-	// Type says where the endpoints come from. For the type Static, the field static has them.
-	Type BackendType `json:"type"`
+	// Type says where the endpoints come from. gatefold does not need it, but older versions of kgateway
+	// require it.
+	//
+	// +kubebuilder:validation:Enum=Static
+	Type *string `json:"type,omitempty"`
 	// Static is a fixed list of endpoints.
 	Static *StaticBackend `json:"static,omitempty"`
 }

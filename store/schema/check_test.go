@@ -78,11 +78,12 @@ func TestFindings(t *testing.T) {
 		{"too many", route("{hostnames: [" + strings.Repeat("a.example.com,", 17) + "]}"), Finding{TooMany, "spec.hostnames", "hostnames has 17 items, at most 16 are allowed", "", false}},
 		{"duplicate", route("{rules: [{matches: [{headers: [{name: x, value: a}, {name: x, value: b}, {name: x, value: c}]}]}]}"), Finding{DuplicateEntry, "spec.rules[0].matches[0].headers[1]", `headers[1] repeats name "x" of spec.rules[0].matches[0].headers[0]`, "remove one of the two, or tell them apart", false}},
 		{"rule", route("{rules: [{backendRefs: [{name: a}]}]}"), Finding{RuleViolated, "spec.rules[0].backendRefs[0]", "Must have port for Service reference", "", false}},
-		{"rule with a path", backend("{type: Static}"), Finding{RuleViolated, "spec.static", "type Static needs static", "", false}},
+		{"rule with a path", backend("{type: Static}"), Finding{RuleViolated, "spec.static", "static is missing: it has the endpoints of the Backend", "", false}},
 		{"unserved", doc("gateway.networking.k8s.io/v1alpha2", "HTTPRoute", "spec: {}"), Finding{UnknownVersion, "apiVersion", `HTTPRoute has no version "v1alpha2"`, "write apiVersion: gateway.networking.k8s.io/v1", false}},
 		{"unserved core", doc("v2", "Service", "spec: {}"), Finding{UnknownVersion, "apiVersion", `Service has no version "v2"`, "write apiVersion: v1", false}},
 
-		{"backend's type", backend("{type: AWS}"), Finding{NotServed, "spec.type", `kgateway has the value "AWS" for type; gatefold does not serve it`, "write another value, or remove the object", false}},
+		{"backend's type", backend("{type: AWS}"), Finding{NotServed, "spec.type", `kgateway has the value "AWS" for type; gatefold does not serve it`, "write the addresses or names of the endpoints into static.hosts, and leave out type", false}},
+		{"backend's type against its field", backend("{type: PriorityGroups, static: {hosts: [{host: a, port: 80}]}}"), Finding{NotServed, "spec.type", `kgateway has the value "PriorityGroups" for type; gatefold does not serve it`, "write the addresses or names of the endpoints into static.hosts, and leave out type", false}},
 		{"backend's host", backend("{type: Static, static: {hosts: [{host: 10.0.0.256, port: 80}]}}"), Finding{RuleViolated, "spec.static.hosts[0].host", "host must be an IP address or a DNS name", "", false}},
 		{"backend without hosts", backend("{type: Static, static: {hosts: []}}"), Finding{InvalidValue, "spec.static.hosts", "hosts must not be empty", "", false}},
 		{"backend's port", backend("{type: Static, static: {hosts: [{host: a.example.com, port: 0}]}}"), Finding{InvalidValue, "spec.static.hosts[0].port", "port 0 is out of range; it must be from 1 to 65535", "", false}},
@@ -93,6 +94,16 @@ func TestFindings(t *testing.T) {
 				t.Errorf("want %+v\ngot  %+v", c.want, found)
 			}
 		})
+	}
+}
+
+// TestBackendType holds that the type of a Backend follows from its fields, as in kgateway.
+func TestBackendType(t *testing.T) {
+	for _, kind := range []string{"", "type: Static, "} {
+		text := doc("gateway.kgateway.dev/v1alpha1", "Backend", "spec: {"+kind+"static: {hosts: [{host: a.example.com, port: 80}]}}")
+		if _, found := checked(t, text); len(found) > 0 {
+			t.Errorf("%s\n%+v", text, found)
+		}
 	}
 }
 
