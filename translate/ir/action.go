@@ -236,8 +236,8 @@ type Redirect struct {
 	// then has HTTP and HTTPS listeners on one port, of different Gateways.
 	PortLess   bool
 	PortLessIn string
-	Status   uint32
-	Path     *PathChange
+	Status     uint32
+	Path       *PathChange
 }
 
 // Rewrite changes the host or the path before the request is forwarded.

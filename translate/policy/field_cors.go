@@ -33,10 +33,11 @@ func CORS(at string, from *gwv1.HTTPCORSFilter) (*ir.CORS, []manifest.Problem) {
 		to.Origins = append(to.Origins, corsOrigin(string(origin)))
 	}
 	// If methods or headers are "*", Envoy answers with the names in the preflight request. It cannot do so for
-	// exposed headers. With credentials, browsers read "*" as a name (Fetch standard).
+	// exposed headers, and with credentials "the gateway cannot use the `*`" (Gateway API, HTTPCORSFilter.exposeHeaders).
 	if to.Credentials && slices.Contains(to.Show, "*") {
+		to.Show = slices.DeleteFunc(to.Show, func(name string) bool { return name == "*" })
 		return to, []manifest.Problem{warning(at+".exposeHeaders",
-			`browsers take "*" for a header of that name when allowCredentials is true`, "list the headers")}
+			`"*" exposes no header when allowCredentials is true`, "list the headers")}
 	}
 	return to, nil
 }

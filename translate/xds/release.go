@@ -73,7 +73,7 @@ func features() []feature {
 		{field: ir.FieldGlobalRateLimit, what: "rateLimit.global", filter: globalRateLimitName, chain: filterChains, routes: rateLimits},
 		{field: ir.FieldOAuth2, what: "oauth2", filter: oauth2Name, chain: oauth2, routes: oauth2},
 		{field: ir.FieldTransformation, what: "lower() or upper() in a transformation", filter: mutationName, routes: formatters, uses: changesCase},
-		{what: "a redirect without the default port", filter: locationName, routes: formatters, optional: true},
+		{what: "a redirect without the default port, or a preflight without CORS headers", filter: locationName, routes: formatters, optional: true},
 	}
 }
 
