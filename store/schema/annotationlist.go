@@ -18,6 +18,7 @@ type Annotation struct {
 func Annotations() []Annotation {
 	return []Annotation{
 		{api.AnnotationAccessLog, false, []string{"Gateway"}, []string{"json", "text", "off"}, "The form of the access log on Envoy's standard output; json when it is not set."},
+		{api.AnnotationClosed, false, []string{"HTTPRoute", "GRPCRoute"}, nil, "A line RULE: REASON for each rule that is closed: the rule with this name answers 500, or UNAVAILABLE for a GRPCRoute, whatever else it says. gatefold import writes it."},
 		{api.AnnotationProxyProtocol, false, []string{"Gateway"}, []string{"true", "false"}, "\"true\": listeners expect the PROXY protocol in front of each connection."},
 		{tenancy.AnnotationPaths, false, []string{"Namespace"}, nil, "The files that may define objects of the namespace, with --cluster-paths: globs from the root of the folder, separated by commas or spaces."},
 		{tenancy.AnnotationPorts, false, []string{"Namespace"}, nil, "The ports that Gateways and ListenerSets of the namespace may open: ports and ranges, such as \"8443, 9000-9100\"."},

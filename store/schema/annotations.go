@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,8 @@ func annotationsOf(kind string) []string {
 		return []string{api.AnnotationAccessLog, api.AnnotationProxyProtocol}
 	case "Namespace":
 		return tenancy.Annotations()
+	case "HTTPRoute", "GRPCRoute":
+		return []string{api.AnnotationClosed}
 	case api.KindGatewayExtension:
 		return []string{tenancy.AnnotationUsers}
 	}
@@ -33,7 +36,7 @@ func annotationsOf(kind string) []string {
 // kindWithAnnotation returns the kind whose objects can have an annotation of gatefold. The parameter name is
 // the whole name of the annotation, such as gatefold.io/x. The result is "" if no kind can have the annotation.
 func kindWithAnnotation(name string) string {
-	for _, kind := range []string{"Gateway", "Namespace", api.KindGatewayExtension} {
+	for _, kind := range []string{"Gateway", "Namespace", "HTTPRoute", "GRPCRoute", api.KindGatewayExtension} {
 		if slices.Contains(annotationsOf(kind), name) {
 			return kind
 		}
@@ -54,6 +57,8 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 			m.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), m.annotationHint(name))
 		} else if name == tenancy.AnnotationUsers {
 			m.users(name, value)
+		} else if name == api.AnnotationClosed {
+			m.closedRules(value, object)
 		}
 	}
 	for name := range entries(metadata, "labels") {
@@ -109,6 +114,30 @@ func (m *mistakes) users(name string, value any) {
 	text, _ := value.(string)
 	if _, err := tenancy.ParseNamespaces(text); err != nil {
 		m.addAt(InvalidValue, "metadata.annotations["+name+"]", err.Error(), "")
+	}
+}
+
+// closedRules reports a value of api.AnnotationClosed that cannot be read, or that names a rule that the route (the
+// parameter object) does not have. Without the finding, a rule would be served if its name changes.
+func (m *mistakes) closedRules(value any, object map[string]any) {
+	const field = "metadata.annotations[" + api.AnnotationClosed + "]"
+	text, _ := value.(string)
+	closed, err := api.ParseClosed(text)
+	if err != nil {
+		m.addAt(InvalidValue, field, err.Error(), "write a line RULE: REASON for each closed rule, or remove the annotation when no rule is closed any more")
+		return
+	}
+	spec, _ := object["spec"].(map[string]any)
+	rules, _ := spec["rules"].([]any)
+	for _, rule := range slices.Sorted(maps.Keys(closed)) {
+		named := func(other any) bool {
+			fields, _ := other.(map[string]any)
+			return fields["name"] == rule
+		}
+		if !slices.ContainsFunc(rules, named) {
+			m.addAt(InvalidValue, field, "no rule of the route has the name "+shown(rule),
+				"if the rule was renamed, write its new name; if it was removed, remove its line from the annotation")
+		}
 	}
 }
 

@@ -103,6 +103,7 @@ func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	}
 	switch route := object.Value.(type) {
 	case *api.HTTPRoute:
+		b.shut = closedRules(route.Annotations)
 		b.readWeight(setting.Weighted)
 		b.blocks = setting.Weighted && setting.Siblings
 		b.bind(route, setting.Links)
@@ -112,6 +113,7 @@ func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 		}
 	case *gwv1.GRPCRoute:
 		b.grpc = true
+		b.shut = closedRules(route.Annotations)
 		b.ignoreWeight()
 		for i, rule := range grpcRules(route) {
 			b.checkGRPCMatches(i, route.Spec.Rules[i].Matches)
@@ -129,6 +131,7 @@ func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 type builder struct {
 	object   *manifest.Object
 	origin   *ir.Origin
+	shut     map[string]string // the reasons of closed rules, by their names (api.AnnotationClosed)
 	port     uint32
 	schemes  []string // see Setting
 	wildcard string
@@ -192,12 +195,17 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 		b.problem(manifest.Warning, "UnsupportedValue", at+".sessionPersistence",
 			"sessionPersistence is not supported yet; requests are spread as if it were not there", "take it out")
 	}
+	reason, shut := b.shut[Section(rule.Name)]
 	var ok bool
-	if b.delegates(rule) {
+	if !shut && b.delegates(rule) {
 		ok = b.delegate(i, rule, matches)
 	} else {
-		var action ir.Action
-		action, ok = b.action(at, rule)
+		action := ir.Action{Respond: b.closed()}
+		if ok = shut; shut {
+			action.Respond.Why = b.closedByAnnotation(at, Section(rule.Name), reason)
+		} else {
+			action, ok = b.action(at, rule)
+		}
 		for _, p := range b.places(i, rule, matches) {
 			b.loosens(p.link, &action)
 			b.flat.Rules = append(b.flat.Rules, b.newRule(p, action))
@@ -206,6 +214,25 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	if !ok {
 		b.flat.Closed = append(b.flat.Closed, i)
 	}
+}
+
+// closedRules returns the reasons of closed rules by their names, from the annotations of a route. The schema has
+// validated the annotation.
+func closedRules(annotations map[string]string) map[string]string {
+	closed, err := api.ParseClosed(annotations[api.AnnotationClosed])
+	if err != nil {
+		return nil
+	}
+	return closed
+}
+
+// closedByAnnotation reports a rule that api.AnnotationClosed closes, and returns the reason in words. The hint does
+// not name backendRefs first: whoever opens the rule must write what protects its requests before.
+func (b *builder) closedByAnnotation(at, name, reason string) string {
+	words := "closed by the annotation " + api.AnnotationClosed + ": " + reason
+	b.problem(manifest.Warning, "RuleClosed", at, fmt.Sprintf("the rule %q answers %s, %s", name, ir.Path{RPC: ir.RPC{Is: b.grpc}}.UnresolvedWords(), words),
+		"leave it closed until the folder has what protects its requests; docs/guides/import.md#open-a-closed-rule has the steps")
+	return words
 }
 
 // Section returns the name of a rule as a string, and "" for nil.
