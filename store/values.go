@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -12,6 +14,13 @@ import (
 type Value struct {
 	Line int // the line of the file at which the document begins, from 1
 	Any  any
+	root *yaml.Node
+}
+
+// LineOf returns the line of the file, from 1, with the field at a path inside the value. If the field does not exist,
+// it returns the line of the innermost field on the path that does.
+func (v *Value) LineOf(field string) int {
+	return v.Line + findKey(v.root, parsePath(field)).line - 1
 }
 
 // Values returns the values of the documents of a YAML or JSON file, without reading them as Kubernetes
@@ -27,30 +36,32 @@ func Values(content []byte) (values []Value, problems []manifest.Problem) {
 				Message: fmt.Sprintf("the file has more than %d documents", maxDocuments), Hint: "split the file",
 			})
 		}
-		value, wrong := valueOf(part.text)
+		value, root, wrong := valueOf(part.text)
 		for _, f := range wrong {
 			f.Severity = manifest.Error
 			problems = append(problems, f.in(part.line))
 		}
 		if len(wrong) == 0 && value != nil {
-			values = append(values, Value{Line: part.line, Any: value})
+			values = append(values, Value{Line: part.line, Any: value, root: root})
 		}
 	}
 	return values, problems
 }
 
-// valueOf returns the value of one document, nil for an empty one. If it returns problems, the value is
-// incomplete.
-func valueOf(text []byte) (value any, problems []finding) {
+// valueOf returns the value of one document and its root node, nil for an empty one. If it returns problems, the
+// value is incomplete.
+func valueOf(text []byte) (value any, root *yaml.Node, problems []finding) {
 	if p, unfit := unfitText(text); unfit {
-		return nil, []finding{{Problem: p}}
+		return nil, nil, []finding{{Problem: p}}
 	}
 	root, err := parseYAML(bytes.NewReader(text))
 	if err != nil {
-		return nil, []finding{explainSyntax(text, err)}
+		return nil, nil, []finding{explainSyntax(text, err)}
 	}
 	if root == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return decodeYAML(root)
+	correctLines(root, text)
+	value, problems = decodeYAML(root)
+	return value, root, problems
 }

@@ -33,6 +33,7 @@ const (
 type importFlags struct {
 	out, secrets  string
 	force, dryRun bool
+	showSame      bool
 	replace       []string
 	entryPoints   []string
 	options       importer.Options
@@ -48,8 +49,9 @@ func importCommand() *cobra.Command {
 		Long: "Write a folder from the objects of a cluster, as kubectl get -o yaml or -o json prints them: a file for each object;\n" +
 			"or from Ingresses for ingress-nginx, with the Services, EndpointSlices and Secrets that they need;\n" +
 			"or from the YAML files of Traefik's file provider (the dynamic configuration).\n" +
-			"A report says what is the same, what is different, and what is refused: what protects comes first.\n" +
-			"Nothing that was closed becomes open: where a field or object that may protect is refused, its routes answer 500.\n" +
+			"A report says what is refused and what is different, what protects first, and with --show-same what is the same.\n" +
+			"Nothing that was closed becomes open: where a field or object that may protect is refused, its routes answer 500,\n" +
+			"and the annotation gatefold.io/closed has the reason.\n" +
 			"If what it protects cannot be said, nothing is written. The exit code is 1 if something is refused.\n" +
 			"docs/guides/import.md has examples.",
 		Example: "  kubectl get -o yaml -A gateways,httproutes,services,endpointslices,secrets | gatefold import cluster - --out ./folder --secret-dir ./secrets\n" +
@@ -83,6 +85,7 @@ func importCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.secrets, "secret-dir", "", "the folder to write Secrets into, outside of --out; without it none is written")
 	cmd.Flags().BoolVar(&f.force, "force", false, "write into folders that are not empty, and over files")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the report and the files, and write nothing; Secrets are not printed")
+	cmd.Flags().BoolVar(&f.showSame, "show-same", false, "also list what is the same; -o json always does")
 	cmd.Flags().StringArrayVar(&f.options.Accept, "accept", nil, "leave out an object (KIND/NAMESPACE/NAME), its field (…/FIELD), or a kind (KIND.GROUP), and close nothing for it; may be repeated")
 	cmd.Flags().StringArrayVar(&f.replace, "replace-service", nil, "NAMESPACE/NAME=HOST:PORT: write a Backend in place of a Service; may be repeated")
 	cmd.Flags().StringArrayVar(&f.options.IngressClasses, "ingress-class", nil, "the class of Ingresses to import, nginx if it is not set; Ingresses without a class are imported, too; may be repeated")
@@ -273,7 +276,9 @@ func (f *importFlags) print(w io.Writer, result importer.Result) error {
 // number of verdicts of each class.
 func (f *importFlags) printText(w io.Writer, result importer.Result, n map[importer.Class]int) {
 	for _, v := range result.Verdicts {
-		fmt.Fprintln(w, verdictText(v))
+		if v.Class != importer.Same || f.showSame {
+			fmt.Fprintln(w, verdictText(v))
+		}
 	}
 	written := count(len(result.Files), "file") + " written to " + f.out
 	if f.dryRun {
@@ -282,8 +287,12 @@ func (f *importFlags) printText(w io.Writer, result importer.Result, n map[impor
 	if result.Blocked {
 		written = "nothing is written: what is refused may protect anything. Accept it (--accept), or change the input"
 	}
-	fmt.Fprintf(w, "%d refused, %d different, %d the same; %s\n",
-		n[importer.Refused], n[importer.Different], n[importer.Same], written)
+	same := ""
+	if n[importer.Same] > 0 && !f.showSame {
+		same = " (--show-same lists them)"
+	}
+	fmt.Fprintf(w, "%d refused, %d different, %d the same%s; %s\n",
+		n[importer.Refused], n[importer.Different], n[importer.Same], same, written)
 	if !f.dryRun {
 		return
 	}

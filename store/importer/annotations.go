@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ type settings struct {
 	hosts   []string
 
 	closed     string // what makes all paths of the Ingress answer 500: a field, or "the class"; "" if nothing
+	closedWhy  string // the same as a sentence, for the written file
 	closedHost string // the annotation that makes all hosts of the Ingress answer 500, "" if none
 	aliases    []string
 	lostAlias  string // the reason why the routes without a hostname answer 500, "" if they do not
@@ -33,6 +33,9 @@ type settings struct {
 	forceRedirect bool
 	redirect      map[string]any // a RequestRedirect, nil for none
 	appRoot       string
+	toWWW         bool   // from-to-www-redirect
+	passthrough   bool   // ssl-passthrough
+	prefix        string // the header X-Forwarded-Prefix, "" for none
 	upstreamHost  string
 	protocol      string // of backends; "" is HTTP/1.1
 
@@ -42,13 +45,16 @@ type settings struct {
 	cookie                            string
 
 	policy map[string]any // fields of a TrafficPolicy
+	// ofRules are the indexes of verdicts about annotations that rules with backends or redirects express, by the name
+	// of the annotation. Such a verdict is wrong if no such rule is written (see outcomes).
+	ofRules map[string]int
 }
 
 // settings returns the settings of an Ingress from its annotations, and adds a verdict for each annotation. The
 // paths of the Ingress answer 500 if import cannot express an annotation, or if another controller than ingress-nginx
 // may read an annotation. Annotations that Options.Accept names are left out of the settings.
 func (n *nginx) settings(ingress *item) *settings {
-	s := &settings{report: n.report, ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}}
+	s := &settings{report: n.report, ingress: ingress, values: map[string]string{}, sslRedirect: true, total: 100, policy: map[string]any{}, ofRules: map[string]int{}}
 	annotations, _ := at(ingress.fields, "metadata", "annotations").(map[string]any)
 	for name, value := range annotations {
 		if key, ok := strings.CutPrefix(name, nginxPrefix); ok && !n.accept.contains(name) {
@@ -83,6 +89,7 @@ func (s *settings) say(class Class, name, message string) {
 // Ingress. It adds a verdict with the reason, the parameter message.
 func (s *settings) failClosed(message string, fields ...string) {
 	s.closed = cmp.Or(s.closed, fields[0])
+	s.closedWhy = cmp.Or(s.closedWhy, fields[0]+": "+message)
 	accept := s.ingress.name() + "/" + removable(fields[0])
 	if name, ok := strings.CutPrefix(fields[0], "metadata.annotations["); ok {
 		accept = strings.TrimSuffix(name, "]")
@@ -101,7 +108,7 @@ func (s *settings) annotation(key, value string) {
 	fail := func(why string) { s.failClosed(why, field) }
 	on, isBoolean := boolean(value)
 	if reason := s.ofHost(key, on); reason != "" {
-		s.closedHost = cmp.Or(s.closedHost, key)
+		s.closedHost = cmp.Or(s.closedHost, fmt.Sprintf("%s of %s: %s", name, s.ingress.name(), reason))
 		fail("all of its hosts are closed: " + reason)
 		return
 	}
@@ -113,6 +120,9 @@ func (s *settings) annotation(key, value string) {
 	switch key {
 	case "ssl-passthrough":
 		message = "TLS ends at the Gateway"
+		if s.passthrough = on; on {
+			class, message = Different, "a TLSRoute to the backend of the path /, as with --enable-ssl-passthrough of the controller"
+		}
 	case "use-regex":
 		s.regex = on
 		class, message = Different, "all paths of its hosts are regular expressions of RE2, without regard to case"
@@ -124,19 +134,22 @@ func (s *settings) annotation(key, value string) {
 	case "force-ssl-redirect":
 		s.forceRedirect, message = on, "http is redirected to https"
 	case "app-root":
-		s.appRoot, message = value, "a redirect of /"
-		if !strings.HasPrefix(value, "/") || strings.ContainsAny(value, "$ ") {
-			fail("it is no plain path")
+		if class, message = s.readAppRoot(value); class == Refused {
+			fail(message)
 			return
 		}
-	case "permanent-redirect", "temporal-redirect":
-		if !s.readRedirect(key, value) {
-			fail("it is no plain URL, or has a code that cannot be expressed")
+	case "from-to-www-redirect":
+		s.toWWW, message = on, "a redirect from the name with www. or without it, whichever has no Ingress"
+		if !on {
+			message = "it says nothing"
+		}
+	case "x-forwarded-prefix":
+		class, message = s.readForwardedPrefix(value)
+	case "permanent-redirect", "temporal-redirect", "permanent-redirect-code", "temporal-redirect-code":
+		if class, message = s.readRedirects(key, value); class == Refused {
+			fail(message)
 			return
 		}
-		class, message = Different, "a redirect; it keeps the query"
-	case "permanent-redirect-code", "temporal-redirect-code":
-		message = "the code of the redirect"
 	case "backend-protocol":
 		if class, message = s.readProtocol(value); class == Refused {
 			fail(message)
@@ -173,6 +186,11 @@ func (s *settings) annotation(key, value string) {
 			fail(message)
 			return
 		}
+		s.say(class, name, message)
+		return
+	}
+	if key != "use-regex" && key != "server-alias" && key != "from-to-www-redirect" {
+		s.ofRules[name] = len(s.verdicts)
 	}
 	s.say(class, name, message)
 }
@@ -192,7 +210,7 @@ func (s *settings) readProtocol(value string) (class Class, message string) {
 
 // isSwitch reports whether import requires a boolean (see boolean) as the value of the annotation key.
 func isSwitch(key string) bool {
-	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough"}, key)
+	return slices.Contains([]string{"use-regex", "ssl-redirect", "force-ssl-redirect", "enable-cors", "cors-allow-credentials", "canary", "ssl-passthrough", "from-to-www-redirect"}, key)
 }
 
 // ofHost returns the reason why the annotation key makes all paths of the Ingress's hosts answer 500, even
@@ -202,8 +220,6 @@ func (s *settings) ofHost(key string, on bool) (reason string) {
 	switch {
 	case key == "server-snippet":
 		return "a snippet of nginx has no equal"
-	case key == "ssl-passthrough" && on:
-		return "connections went to the backend with their TLS"
 	case strings.HasPrefix(key, "auth-tls-") && s.values["auth-tls-secret"] != "":
 		return "nginx asks clients for certificates; a Gateway can say that in tls.frontend"
 	}
@@ -270,8 +286,8 @@ func (s *settings) harmless(key, field string) {
 		"proxy-next-upstream": "failed requests are not repeated", "proxy-next-upstream-tries": "", "proxy-next-upstream-timeout": "",
 		"load-balance": "Envoy balances by its own way", "upstream-hash-by": "Envoy balances by its own way",
 		"upstream-hash-by-subset": "", "upstream-hash-by-subset-size": "", "service-upstream": "endpoints are used, not the address of the Service",
-		"enable-access-log": "the Gateway has an access log for all", "enable-rewrite-log": "", "connection-proxy-header": "", "x-forwarded-prefix": "the backend does not receive X-Forwarded-Prefix",
-		"from-to-www-redirect": "the other name answers 404", "custom-http-errors": "errors of the backend reach the client", "default-backend": "errors of the backend reach the client",
+		"enable-access-log": "the Gateway has an access log for all", "enable-rewrite-log": "", "connection-proxy-header": "",
+		"custom-http-errors": "errors of the backend reach the client", "default-backend": "errors of the backend reach the client",
 		"disable-proxy-intercept-errors": "", "http2-push-preload": "", "enable-opentracing": "", "enable-opentelemetry": "", "preserve-trailing-slash": "",
 		"proxy-cookie-path": "cookies keep the path that the backend writes", "proxy-cookie-domain": "cookies keep the domain that the backend writes",
 		"proxy-redirect-from": "redirects of the backend reach the client as they are", "proxy-redirect-to": "", "use-port-in-redirects": "",
@@ -283,39 +299,6 @@ func (s *settings) harmless(key, field string) {
 		return
 	}
 	s.say(Different, nginxPrefix+key, cmp.Or(message, "left out: Envoy does this in its own way"))
-}
-
-// readRedirect sets s.redirect to the redirect of an annotation. The parameter key is permanent-redirect or
-// temporal-redirect, and value is the URL. readRedirect returns false, and sets nothing, if import cannot express
-// the redirect, or if key is temporal-redirect and s.redirect is already set (by permanent-redirect).
-func (s *settings) readRedirect(key, value string) bool {
-	target, err := url.Parse(value)
-	if err != nil || strings.ContainsAny(value, "$ ") || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
-		return false
-	}
-	code := map[string]int64{"permanent-redirect": 301, "temporal-redirect": 302}[key]
-	if other := s.values[key+"-code"]; other != "" {
-		number, _ := strconv.ParseInt(other, 10, 64)
-		code = number
-	}
-	if !slices.Contains([]int64{301, 302, 303, 307, 308}, code) || s.redirect != nil && key == "temporal-redirect" {
-		return false
-	}
-	r := map[string]any{"statusCode": code}
-	if target.Host != "" {
-		if target.Scheme != "http" && target.Scheme != "https" || len(validation.IsDNS1123Subdomain(target.Hostname())) > 0 {
-			return false
-		}
-		r["scheme"], r["hostname"] = target.Scheme, target.Hostname()
-		port := map[string]int64{"http": 80, "https": 443}[target.Scheme]
-		if number, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {
-			port = number
-		}
-		r["port"] = port
-	}
-	r["path"] = map[string]any{"type": "ReplaceFullPath", "replaceFullPath": cmp.Or(target.EscapedPath(), "/")}
-	s.redirect = r
-	return true
 }
 
 // readRanges reports whether a value is a list of IP addresses or networks, separated by commas. It sets nothing.

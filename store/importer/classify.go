@@ -101,7 +101,8 @@ func (c *classifier) unservedPolicy(object *item) {
 	switch {
 	case len(targets) > 0 && !lost:
 		c.protecting(object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": its targets are closed", hint)
-		c.closing.closeTargets(object, targets)
+		c.closing.becauseOf(object.name(), "gatefold does not serve the kind "+kind.String())
+		c.closing.closeTargets(object, targets, object.name())
 	case isKnown && !known.Error:
 		c.add(Different, object.place, object.name(), "left out: "+known.Meaning)
 	case isKnown && !known.Targets:

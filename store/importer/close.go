@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -15,13 +16,32 @@ type closing struct {
 	*report
 	objects *collection
 	gone    []*item // removed objects; references to them fail closed
+	// reasons has the reason why an object was refused, by its name (item.name).
+	reasons map[string]string
+}
+
+// why returns why what needs the refused object or field (the parameter name) is closed.
+func (c *closing) why(name string) string {
+	if reason := c.reasons[name]; reason != "" {
+		return name + " is refused: " + reason
+	}
+	return name + " is refused"
+}
+
+// becauseOf records why an object is refused, for the reasons of what it closes.
+func (c *closing) becauseOf(name, reason string) {
+	if c.reasons == nil {
+		c.reasons = map[string]string{}
+	}
+	c.reasons[name] = cmp.Or(c.reasons[name], reason)
 }
 
 // closeTargets makes the targets of a policy fail closed (see failClosed), because the policy cannot be imported.
+// The parameter because is the reason for the verdicts: the name of the policy or of a field of it.
 // If a target in targetRefs is not in the input, the objects that refer to this target fail closed instead (see
 // shutUsers). Nothing is done for a missing HTTPRoute or GRPCRoute. If a target is of a kind that cannot fail
 // closed, such as a GatewayClass, the import is blocked.
-func (c *closing) closeTargets(policy *item, targets []target) {
+func (c *closing) closeTargets(policy *item, targets []target, because string) {
 	for _, t := range targets {
 		if !t.closable() {
 			c.block(policy.place, policy.name(), "it is for a "+t.kind+": what it protects is unknown", "leave it out with --accept "+policy.name())
@@ -30,7 +50,7 @@ func (c *closing) closeTargets(policy *item, targets []target) {
 		for _, object := range c.objects.all {
 			if t.of(object, policy.key.Namespace) {
 				found = true
-				c.failClosed(object, t.section, policy.name())
+				c.failClosed(object, t.section, because)
 			}
 		}
 		if !found && t.labels == nil && t.kind != "HTTPRoute" && t.kind != "GRPCRoute" {
@@ -61,12 +81,13 @@ func (c *closing) failClosed(object *item, section, because string) {
 	}
 }
 
-// closeRules removes everything except the fields name and matches from the rules of a route. Envoy then answers
-// 500 to the requests that match these rules (UNAVAILABLE for a GRPCRoute). If a rule has the name in the
+// closeRules closes the rules of a route (see shutRule). Envoy then answers 500 to the requests that match these rules
+// (UNAVAILABLE for a GRPCRoute). If a rule has the name in the
 // parameter section, only the rules with this name change. If none has it, all rules change. Child routes of the
 // route fail closed, too. The parameter because is the reason for the verdict.
 func (c *closing) closeRules(route *item, section, because string) {
 	rules := list(route.spec()["rules"])
+	reason := c.why(because)
 	named := func(rule any) bool { return section == "" || text(at(rule, "name")) == section }
 	if !slices.ContainsFunc(rules, named) {
 		section = ""
@@ -76,17 +97,11 @@ func (c *closing) closeRules(route *item, section, because string) {
 		if !named(rule) {
 			continue
 		}
-		left := map[string]any{}
-		for _, key := range []string{"name", "matches"} {
-			if value := at(rule, key); value != nil {
-				left[key] = value
-			}
-		}
-		rules[i] = left
+		shutRule(route, i, reason)
 		fields = append(fields, fmt.Sprintf("spec.rules[%d]", i))
 	}
 	route.closed, route.refusing = section == "", true
-	c.protecting(route.place, route.name(), "answers 500: "+because+" is refused", "", fields...)
+	c.protecting(route.place, route.name(), "answers 500: "+because+" is refused; all but names and matches is left out, and "+api.AnnotationClosed+" has the reason", "", fields...)
 	// Children of this route would be served without its policies.
 	for _, child := range c.objects.all {
 		for _, ref := range list(child.spec()["parentRefs"]) {
@@ -206,30 +221,79 @@ func refersTo(from *item, ref any, to *item) bool {
 		cmp.Or(text(at(ref, "namespace")), from.key.Namespace) == to.key.Namespace
 }
 
+// refusePart leaves out a field of a policy that gatefold cannot express, and makes the policy's targets fail closed.
+// What the policy says besides is written, so that it applies when somebody opens the targets. The parameter field is
+// the path of what is refused, and the parameter message is the reason. If nothing else would be left of the policy, or
+// the field is not a setting of the policy, the whole policy is refused (see refusePolicy).
+func (c *closing) refusePart(policy *item, message, field string) {
+	setting, others := settingOf(policy, field)
+	targets, lost := policy.targetsOf()
+	if setting == "" || others == 0 || lost {
+		c.refusePolicy(policy, message, fieldOf(field)...)
+		return
+	}
+	delete(policy.spec(), setting)
+	field = "spec." + setting
+	c.becauseOf(policy.name()+" "+field, message)
+	c.protecting(policy.place, policy.name(), message+"; the other fields are written, and the targets are closed",
+		"write it in another way, or leave it out with --accept "+policy.name()+"/"+field, field)
+	c.closeTargets(policy, targets, policy.name()+" "+field)
+}
+
+// settingOf returns the setting of a policy, a key of its spec, that has the field at a path. The result is "" if the
+// path is in none. The result others is the number of other settings of the policy.
+func settingOf(policy *item, field string) (setting string, others int) {
+	for key := range policy.spec() {
+		switch {
+		case within(field, "spec."+key):
+			setting = key
+		case !slices.Contains([]string{"targetRefs", "targetSelectors"}, key):
+			others++
+		}
+	}
+	if store.MayNameTargets(setting) {
+		return "", others
+	}
+	return setting, others
+}
+
+// fieldOf returns a field as a list, nil for "".
+func fieldOf(field string) []string {
+	if field == "" {
+		return nil
+	}
+	return []string{field}
+}
+
 // refusePolicy leaves out a policy or GatewayExtension that gatefold cannot express, and makes its targets fail
 // closed. If a target cannot be read, the import is blocked. Policies that refer to the left-out object are
 // refused in the same way. Routes that refer to the left-out object fail closed. The parameter message is the
 // reason.
 func (c *closing) refusePolicy(policy *item, message string, fields ...string) {
 	c.remove(policy)
+	c.becauseOf(policy.name(), message)
 	c.protecting(policy.place, policy.name(), message, "write it in another way, or leave it out with --accept "+policy.name(), fields...)
 	targets, lost := policy.targetsOf()
 	if lost {
 		c.block(policy.place, policy.name(), "its targets cannot be read", "")
 	}
-	c.closeTargets(policy, targets)
+	c.closeTargets(policy, targets, policy.name())
 	for _, user := range c.objects.all {
 		if user.left || user == policy {
 			continue
 		}
-		named := false
-		references(user.spec(), func(ref map[string]any) {
-			named = named || text(ref["kind"]) == policy.key.Kind && refersTo(user, ref, policy) || policy.key.Kind == api.KindGatewayExtension && refersTo(user, ref, policy)
-		})
+		named := ""
+		for _, key := range sortedKeys(user.spec()) {
+			references(user.spec()[key], func(ref map[string]any) {
+				if text(ref["kind"]) == policy.key.Kind && refersTo(user, ref, policy) || policy.key.Kind == api.KindGatewayExtension && refersTo(user, ref, policy) {
+					named = "spec." + key
+				}
+			})
+		}
 		switch {
-		case !named:
+		case named == "":
 		case user.isPolicy():
-			c.refusePolicy(user, policy.name()+" is refused")
+			c.refusePart(user, policy.name()+" is refused", named)
 		case user.isRoute():
 			c.failClosed(user, "", policy.name())
 		}

@@ -16,7 +16,7 @@ type collection struct {
 // read adds the objects of one document of the input. The import is blocked if the document is not a valid
 // object, or if a different object with the same kind, namespace and name is in the collection already.
 func (c *collection) read(in Input) {
-	at := place{in.File, in.Line}
+	at := in.at("")
 	objects, ok := objectsOf(in)
 	if !ok {
 		c.block(at, "", "the document is no object of a cluster", "export it again with kubectl get -o yaml, or remove the document")
@@ -47,9 +47,9 @@ func (c *collection) append(object *item) {
 	}
 }
 
-// put adds an object that is not in the input. If the collection already has an object with this key, the import
+// put adds an object that is not in the input, and returns it. If the collection already has an object with this key, the import
 // is blocked.
-func (c *collection) put(key manifest.Key, apiVersion string, spec map[string]any) {
+func (c *collection) put(key manifest.Key, apiVersion string, spec map[string]any) *item {
 	metadata := map[string]any{"name": key.Name}
 	if key.Namespace != "" {
 		metadata["namespace"] = key.Namespace
@@ -57,5 +57,7 @@ func (c *collection) put(key manifest.Key, apiVersion string, spec map[string]an
 	if same := c.find(key); same != nil {
 		c.block(same.place, same.name(), "import writes an object of the same name", "rename it in the input")
 	}
-	c.append(&item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}})
+	added := &item{key: key, fields: map[string]any{"apiVersion": apiVersion, "kind": key.Kind, "metadata": metadata, "spec": spec}}
+	c.append(added)
+	return added
 }

@@ -95,12 +95,10 @@ func addSame(r *report, object *item, told bool) {
 }
 
 // addRemaining adds a verdict for a problem that validate found after the last Settle. It ignores the problem if the
-// object is unknown. It also ignores the problem NoBackends of two kinds of objects, because their rules have no
-// backends on purpose: objects that answer an error to all requests (item.closed), and objects that import added.
+// object is unknown. It also ignores the warning RuleClosed, because the rule has a verdict that says why it is closed.
 func addRemaining(r *report, objects *collection, p manifest.Problem) {
 	object := objects.find(p.Object)
-	closed := object != nil && (object.closed || object.place == place{}) && p.Code == "NoBackends"
-	if object == nil || closed {
+	if object == nil || p.Code == "RuleClosed" {
 		return
 	}
 	class, message := Different, p.Code+": "+p.Message
@@ -108,7 +106,7 @@ func addRemaining(r *report, objects *collection, p manifest.Problem) {
 		class = Refused
 		message += "; gatefold answers with an error until it is fixed"
 	}
-	r.add(class, object.place, object.name(), message, fieldsOf(p)...).Hint = p.Hint
+	r.add(class, object.place, object.name(), message, fieldOf(p.Field)...).Hint = p.Hint
 }
 
 // secretFiles returns the files of a Secret for the folder --secret-dir: NAMESPACE/NAME/KEY. If the Secret has

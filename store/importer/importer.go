@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gatefold/gatefold/store"
 )
 
 // Class is what the import did with a field or an object.
@@ -31,7 +33,7 @@ type Verdict struct {
 	Class Class `json:"verdict"`
 	// Protects is true if the Class is Refused, and the field or object protects something, or may do so.
 	Protects bool `json:"protects"`
-	// File and Line are where the document with the object begins. Line counts from 1.
+	// File and Line are the place of the first of the Fields, or where the object begins. Line counts from 1.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Object is KIND/NAMESPACE/NAME, or KIND/NAME without a namespace. In a file of Traefik it is router/NAME,
@@ -66,14 +68,38 @@ type Result struct {
 // Input is one document of a file.
 type Input struct {
 	File  string // the name of the file, for verdicts
-	Line  int    // where the document begins, from 1
 	Value any    // decoded JSON
+	// source is the document, for the lines of fields.
+	source *store.Value
 }
 
-// place is where an object is in the input: the file, and the line where its document begins.
+// at returns the place of the value at a path of the document.
+func (in Input) at(path string) place { return place{in.File, in.source, path} }
+
+// place is where an object is in the input: the file, the document, and the path of the object in the document. The
+// path is "" if the object is the whole document. The place of an object that import adds is zero.
 type place struct {
-	file string
-	line int
+	file   string
+	source *store.Value
+	path   string
+}
+
+// below returns the place of a field of the object at p.
+func (p place) below(field string) place {
+	return place{p.file, p.source, strings.Trim(p.path+"."+field, ".")}
+}
+
+// line returns the line of the first of the fields of the object at p, or the line where the object begins without
+// fields. It returns 0 for an object that import adds.
+func (p place) line(fields []string) int {
+	if p.source == nil {
+		return 0
+	}
+	field := p.path
+	if len(fields) > 0 {
+		field = strings.Trim(field+"."+fields[0], ".")
+	}
+	return p.source.LineOf(field)
 }
 
 // report collects the verdicts of an import. If blocked is true, no file may be written (Result.Blocked).
@@ -85,7 +111,7 @@ type report struct {
 // add appends a verdict and returns a pointer to the verdict, for example to set the Hint. The pointer is valid
 // until the next call of add.
 func (r *report) add(class Class, at place, object string, message string, fields ...string) *Verdict {
-	r.verdicts = append(r.verdicts, Verdict{Class: class, File: at.file, Line: at.line, Object: object, Fields: fields, Message: message})
+	r.verdicts = append(r.verdicts, Verdict{Class: class, File: at.file, Line: at.line(fields), Object: object, Fields: fields, Message: message})
 	return &r.verdicts[len(r.verdicts)-1]
 }
 

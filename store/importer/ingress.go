@@ -55,7 +55,10 @@ func Ingress(inputs []Input, options Options) (*Objects, error) {
 	if unnamed := n.hosts[""]; unnamed != nil {
 		unnamed.closed = cmp.Or(unnamed.closed, n.lostAlias)
 	}
+	n.redirectNames()
+	n.passConnections()
 	newRouteWriter(o.report, o.objects, n.hosts).write(n.canaries)
+	n.outcomes()
 	o.finish()
 	return o, nil
 }
@@ -68,12 +71,14 @@ func isIngress(object *item) bool {
 // nginx reads all Ingresses, and collects their paths and settings by host, as ingress-nginx does.
 type nginx struct {
 	*report
-	objects  *collection
-	accept   *acceptance
-	classes  *ingressClasses
-	hosts    ingressHosts
-	defaults []*ingressPath // of spec.defaultBackend
-	canaries []*ingressPath // of Ingresses with the annotation canary
+	objects     *collection
+	accept      *acceptance
+	classes     *ingressClasses
+	hosts       ingressHosts
+	redirecting []*settings    // with from-to-www-redirect
+	defaults    []*ingressPath // of spec.defaultBackend
+	canaries    []*ingressPath // of Ingresses with the annotation canary
+	all         []*ingressPath // all paths of imported Ingresses
 	// lostAlias is the reason why the routes without a hostname answer 500, "" if they do not.
 	lostAlias string
 }
@@ -90,6 +95,10 @@ type ingressPath struct {
 	port     int64
 	closed   string       // the reason why this path answers 500, besides settings.closed; "" if there is none
 	canary   *ingressPath // gets a part of the requests; nil for none
+	// left is the reason why no rule is written for the path, "" if there is one.
+	left string
+	// backendTold is the index of the verdict about the backend, -1 for none.
+	backendTold int
 }
 
 // created returns the creationTimestamp of the path's Ingress. It returns "" if the Ingress has none.
@@ -106,6 +115,7 @@ func (n *nginx) read(ingress *item) {
 	addVerdict(n.report, ingress, Same, "read", "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp")
 	addVerdict(n.report, ingress, Different, "its class is imported; gatefold has none", "spec.ingressClassName")
 	for _, path := range n.paths(ingress, s) {
+		n.all = append(n.all, path)
 		if path.field == "spec.defaultBackend" {
 			n.defaults = append(n.defaults, path)
 			continue
@@ -130,6 +140,9 @@ func (n *nginx) read(ingress *item) {
 		}
 		n.hosts.get(name).regex = n.hosts.get(name).regex || !s.canary && (s.regex || s.rewrite != "")
 		n.hosts.alias(name, s.aliases)
+	}
+	if s.toWWW {
+		n.redirecting = append(n.redirecting, s)
 	}
 }
 
@@ -190,8 +203,13 @@ func (n *nginx) path(ingress *item, s *settings, host string, value any, field s
 		service: cmp.Or(text(at(value, "backend", "service", "name")), text(at(value, "backend", "serviceName"))),
 	}
 	addVerdict(n.report, ingress, Same, "the match of a rule", field+".path", field+".pathType")
+	p.backendTold = -1
 	for _, backend := range []string{field + ".backend", field} { // a default backend has no path
+		before := len(n.verdicts)
 		addVerdict(n.report, ingress, Same, "the backend of a rule", backend+".service", backend+".serviceName", backend+".servicePort")
+		if len(n.verdicts) > before {
+			p.backendTold = before
+		}
 	}
 	p.port = portOf(n.objects, ingress.key.Namespace, p.service, at(value, "backend"))
 	switch {
@@ -263,6 +281,7 @@ func (n *nginx) keep(p *ingressPath) {
 				message = "not for the host " + p.host + ": " + other.ingress.name() + " has all its paths"
 			}
 			n.add(Different, p.ingress.place, p.ingress.name(), message, p.field)
+			p.left = message
 			return
 		}
 	}

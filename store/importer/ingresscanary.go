@@ -19,7 +19,8 @@ func joinCanaries(r *report, hosts ingressHosts, canaries []*ingressPath) {
 			}
 		}
 		if !joined {
-			r.add(Different, canary.ingress.place, canary.ingress.name(), "left out: no other Ingress has the path, or it has a canary already", canary.field)
+			canary.left = "left out: no other Ingress has the path, or it has a canary already"
+			r.add(Different, canary.ingress.place, canary.ingress.name(), canary.left, canary.field)
 		}
 	}
 }

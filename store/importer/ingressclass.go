@@ -107,6 +107,7 @@ func (n *nginx) closeOther(ingress *item) (closed bool) {
 		}
 	}
 	s.closed = "the class"
+	s.closedWhy = fmt.Sprintf("it is of the class %q, which is not imported, and the controller of the imported ones may have served it here", n.classes.otherClass(ingress))
 	return closed
 }
 

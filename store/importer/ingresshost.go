@@ -15,6 +15,8 @@ type ingressHost struct {
 	paths   []*ingressPath
 	// certificate is the Secret with the certificate, zero if there is none.
 	certificate manifest.Key
+	// passthrough is the path whose backend gets the connections with their TLS, nil if TLS ends at the Gateway.
+	passthrough *ingressPath
 	regex       bool   // the paths are regular expressions, compared without regard to case
 	closed      string // the reason why the whole host answers 500, "" if it does not
 }
@@ -43,6 +45,16 @@ func (h ingressHosts) alias(name string, aliases []string) {
 		}
 		h.get(name).aliases = append(h.get(name).aliases, alias)
 	}
+}
+
+// hasAlias reports whether a host has the alias.
+func (h ingressHosts) hasAlias(alias string) bool {
+	for _, host := range h {
+		if slices.Contains(host.aliases, alias) {
+			return true
+		}
+	}
+	return false
 }
 
 // certified reports whether nginx has a certificate for a host: for the host itself, or for the wildcard of its

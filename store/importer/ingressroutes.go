@@ -65,6 +65,10 @@ func (w *routeWriter) write(canaries []*ingressPath) {
 				names[name] = append(names[name], alias)
 			}
 		}
+		if host.passthrough != nil {
+			listeners = append(listeners, w.writePassthrough(host, names[name], len(listeners))...)
+			continue
+		}
 		if secret := host.certificate; !secret.IsZero() {
 			for _, listener := range names[name] {
 				section := fmt.Sprintf("https-%d", len(listeners))
@@ -95,6 +99,24 @@ func (w *routeWriter) write(canaries []*ingressPath) {
 	w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "Gateway", Namespace: ingressNamespace, Name: ingressGateway}, gatewayGroup+"/v1",
 		map[string]any{"gatewayClassName": "gatefold", "listeners": listeners})
 	w.writePolicies()
+}
+
+// writePassthrough writes a TLSRoute to the backend of a host whose connections keep their TLS, and returns its
+// listeners, one for each of the host's names. The parameter number is the number of listeners before.
+func (w *routeWriter) writePassthrough(host *ingressHost, names []string, number int) (listeners []any) {
+	p := host.passthrough
+	var parents, hostnames []any
+	for i, name := range names {
+		section := fmt.Sprintf("tls-%d", number+i)
+		listeners = append(listeners, map[string]any{
+			"name": section, "port": int64(443), "protocol": "TLS", "hostname": name, "tls": map[string]any{"mode": "Passthrough"}, "allowedRoutes": fromAll(),
+		})
+		parents = append(parents, map[string]any{"name": ingressGateway, "namespace": ingressNamespace, "sectionName": section})
+		hostnames = append(hostnames, name)
+	}
+	w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "TLSRoute", Namespace: p.ingress.key.Namespace, Name: strings.Replace(names[0], "*", "wildcard", 1)}, gatewayGroup+"/v1",
+		map[string]any{"parentRefs": parents, "hostnames": hostnames, "rules": []any{map[string]any{"backendRefs": []any{map[string]any{"name": p.service, "port": p.port}}}}})
+	return listeners
 }
 
 // around returns the names of the HTTPS listeners that serve a hostname with a wildcard certificate. The map
@@ -172,8 +194,8 @@ func pathMatch(kind, value string) map[string]any {
 // route writes an HTTPRoute in the given namespace, or several HTTPRoutes if there are more than maxWritten rules.
 // The parameter paths has the paths of one host for which the rules are written. The parameter scheme is "http" or
 // "https", or "closed" if the whole host answers 500 (see closeHost). The parameter names has the hostnames, and
-// the parameter sections has the names of the listeners. Rules with backends are recorded in w.targets, for the
-// policy of their Ingress.
+// the parameter sections has the names of the listeners. Rules with backends, and closed rules, are recorded in
+// w.targets, for the policy of their Ingress: it must apply when somebody opens a closed rule.
 func (w *routeWriter) route(namespace, scheme string, names, sections []string, paths []*location) {
 	var parents []any
 	for _, section := range sections {
@@ -181,6 +203,7 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 	}
 	var rules []any
 	var owners []*location
+	closed := w.closedReasons(paths)
 	for _, l := range paths {
 		for _, rule := range w.rules(l, scheme) {
 			rules, owners = append(rules, rule), append(owners, l)
@@ -197,18 +220,34 @@ func (w *routeWriter) route(namespace, scheme string, names, sections []string, 
 			}
 			spec["hostnames"] = hostnames
 		}
-		w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: namespace, Name: name}, gatewayGroup+"/v1", spec)
+		route := w.objects.put(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: namespace, Name: name}, gatewayGroup+"/v1", spec)
 		for i, rule := range spec["rules"].([]any) {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
 			owner := owners[part*maxWritten+i]
-			if owner.ingress != nil && fields["backendRefs"] != nil {
+			if reason := closed[owner]; reason != "" {
+				shutRule(route, i, reason)
+			}
+			if owner.ingress != nil && (fields["backendRefs"] != nil || closed[owner] != "") {
 				ingress := owner.ingress.name()
 				w.settings[ingress] = owner.settings
 				w.targets[ingress] = append(w.targets[ingress], map[string]any{"group": gatewayGroup, "kind": "HTTPRoute", "name": name, "sectionName": fields["name"]})
 			}
 		}
 	}
+}
+
+// closedReasons returns why paths answer 500, for those that do.
+func (w *routeWriter) closedReasons(paths []*location) map[*location]string {
+	reasons := map[*location]string{}
+	for _, l := range paths {
+		reason := cmp.Or(l.closed, l.settings.closedWhy)
+		if reason != "" && l.ingress != nil {
+			reason = l.ingress.name() + ": " + reason
+		}
+		reasons[l] = reason
+	}
+	return reasons
 }
 
 // rules returns the HTTPRoute rules for one path of a host: one rule, or several if the path has a canary. The
@@ -236,6 +275,10 @@ func (w *routeWriter) rules(l *location, scheme string) []any {
 	}
 	if len(rewrite) > 0 {
 		filters = append(filters, map[string]any{"type": "URLRewrite", "urlRewrite": rewrite})
+	}
+	if l.rewrite != nil && s.prefix != "" {
+		set := []any{map[string]any{"name": "X-Forwarded-Prefix", "value": s.prefix}}
+		filters = append(filters, map[string]any{"type": "RequestHeaderModifier", "requestHeaderModifier": map[string]any{"set": set}})
 	}
 	return w.split(l, filters)
 }

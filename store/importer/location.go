@@ -188,18 +188,25 @@ func (h *ingressHost) stringPrefix(l *location, all []*location) []any {
 	return append(matches, pathMatch("RegularExpression", regexp.QuoteMeta(l.path)+"[^/].*"))
 }
 
-// appRoots adds the redirects of the path / that the annotation app-root configures. It adds none for a host or
-// Ingress that answers 500, or if the host already has a path / of type Exact.
+// appRoots adds the redirects of the path / that the annotation app-root configures, in place of a path / of type
+// Exact: nginx redirects before it looks for a location. It adds none for a host or Ingress that answers 500.
 func (h *ingressHost) appRoots(all *[]*location) {
 	for _, l := range slices.Clone(*all) {
-		root := l.settings.appRoot
-		exists := slices.ContainsFunc(*all, func(other *location) bool { return other.pathType == "Exact" && other.path == "/" })
-		if root == "" || exists || l.settings.closed != "" || h.closed != "" {
+		if l.settings.appRoot == "" || l.settings.closed != "" || h.closed != "" {
 			continue
 		}
 		s := *l.settings
-		s.policy, s.redirect = nil, map[string]any{"statusCode": int64(302), "path": map[string]any{"type": "ReplaceFullPath", "replaceFullPath": root}}
+		s.policy, s.redirect = nil, map[string]any{"statusCode": int64(302), "path": map[string]any{"type": "ReplaceFullPath", "replaceFullPath": s.appRoot}}
 		p := &ingressPath{ingress: l.ingress, settings: &s, host: l.host, path: "/", pathType: "Exact", field: l.field}
-		*all = append([]*location{{ingressPath: p, matches: []any{pathMatch("Exact", "/")}, ordered: l.ordered}}, *all...)
+		var rest []*location
+		for _, other := range *all {
+			if other.pathType == "Exact" && other.path == "/" {
+				other.left = "no request gets there: app-root of " + l.ingress.name() + " redirects /"
+				continue
+			}
+			rest = append(rest, other)
+		}
+		*all = append([]*location{{ingressPath: p, matches: []any{pathMatch("Exact", "/")}, ordered: l.ordered}}, rest...)
+		return
 	}
 }

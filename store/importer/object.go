@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,32 +51,33 @@ func objectsOf(in Input) (objects []*item, ok bool) {
 	}
 	kind := text(document["kind"])
 	if items, isList := document["items"].([]any); isList && strings.HasSuffix(kind, "List") {
-		for _, item := range items {
+		for i, item := range items {
 			fields, isObject := item.(map[string]any)
 			if !isObject {
 				return nil, false
 			}
-			o := objectOf(fields, in)
+			where := in.at(fmt.Sprintf("items[%d]", i))
+			o := objectOf(fields, where)
 			// In typed lists of kubectl, such as a ServiceList, the items have no kind.
 			if o.key.Kind == "" && kind != "List" {
 				fields["kind"], fields["apiVersion"] = strings.TrimSuffix(kind, "List"), document["apiVersion"]
-				o = objectOf(fields, in)
+				o = objectOf(fields, where)
 			}
 			objects = append(objects, o)
 		}
 		return objects, true
 	}
-	return []*item{objectOf(document, in)}, true
+	return []*item{objectOf(document, in.at(""))}, true
 }
 
 // objectOf returns the item for an object. The default namespace is "default".
-func objectOf(fields map[string]any, in Input) *item {
+func objectOf(fields map[string]any, where place) *item {
 	gv, _ := apischema.ParseGroupVersion(text(fields["apiVersion"]))
 	key := manifest.Key{Group: gv.Group, Kind: text(fields["kind"]), Name: text(at(fields, "metadata", "name"))}
 	if !clusterScoped(key.GroupKind()) {
 		key.Namespace = cmp.Or(text(at(fields, "metadata", "namespace")), "default")
 	}
-	return &item{key: key, place: place{in.File, in.Line}, fields: fields}
+	return &item{key: key, place: where, fields: fields}
 }
 
 // clusterScoped reports whether a kind is Namespace or GatewayClass, whose objects have no namespace. Objects of

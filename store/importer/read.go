@@ -18,8 +18,8 @@ func Read(name string, content []byte) ([]Input, error) {
 		return nil, fmt.Errorf("%s: %s: %s", p.Position(), p.Code, p.Message)
 	}
 	inputs := make([]Input, len(values))
-	for i, value := range values {
-		inputs[i] = Input{File: name, Line: value.Line, Value: value.Any}
+	for i := range values {
+		inputs[i] = Input{File: name, Value: values[i].Any, source: &values[i]}
 	}
 	return inputs, nil
 }

@@ -44,16 +44,20 @@ func (s *settling) settle(object *item, p manifest.Problem, external bool) (chan
 		return leaveTarget(s.report, object, p)
 	case external:
 		return s.settleReference(object, p)
-	case object.isPolicy(), object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:
-		s.closing.refusePolicy(object, words, fieldsOf(p)...)
+	case object.isPolicy():
+		s.closing.refusePart(object, words, p.Field)
+	case object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:
+		s.closing.refusePolicy(object, words, fieldOf(p.Field)...)
 	case object.is("HTTPRoute", "GRPCRoute"):
 		if object.closed {
-			s.block(object.place, object.name(), "it cannot be closed: "+words, "correct it in the input, or leave it out with --accept "+object.name(), fieldsOf(p)...)
+			s.block(object.place, object.name(), "it cannot be closed: "+words, "correct it in the input, or leave it out with --accept "+object.name(), fieldOf(p.Field)...)
 			object.left = true
 			return true
 		}
-		s.add(Refused, object.place, object.name(), words, fieldsOf(p)...).Hint = p.Hint
-		s.closing.closeRules(object, "", cmp.Or(p.Field, "the route"))
+		s.add(Refused, object.place, object.name(), words, fieldOf(p.Field)...).Hint = p.Hint
+		because := cmp.Or(p.Field, "the route")
+		s.closing.becauseOf(because, words)
+		s.closing.closeRules(object, "", because)
 		object.closed = true
 	default:
 		s.closing.failClosed(object, "", words)
@@ -62,14 +66,6 @@ func (s *settling) settle(object *item, p manifest.Problem, external bool) (chan
 		}
 	}
 	return true
-}
-
-// fieldsOf returns the field of a problem as a list. It returns nil if the problem has no field.
-func fieldsOf(p manifest.Problem) []string {
-	if p.Field == "" {
-		return nil
-	}
-	return []string{p.Field}
 }
 
 // leaveTarget removes a target that does not exist from the targetRefs of a policy. If the policy has no other
@@ -109,7 +105,9 @@ func (s *settling) settleReference(object *item, p manifest.Problem) bool {
 		return false
 	}
 	switch {
-	case object.isPolicy(), object.key.Kind == api.KindGatewayExtension:
+	case object.isPolicy():
+		s.closing.refusePart(object, gone.name()+" is refused", p.Field)
+	case object.key.Kind == api.KindGatewayExtension:
 		s.closing.refusePolicy(object, gone.name()+" is refused")
 	case object.isRoute() && index(p.Field, "spec.parentRefs") >= 0:
 		s.closing.leaveParents(object, gone)

@@ -47,6 +47,9 @@ func spellings(paths []string, expressions bool) (expression string, ok bool) {
 // spellingsTold is the message of the verdict about the rule for ambiguous paths.
 const spellingsTold = "answers 500 where a path has // or an escaped /, as the paths of the host are protected differently and Envoy does not read those as /"
 
+// spellingsReason is the reason of the rule for ambiguous paths, in the file.
+const spellingsReason = "paths with // or an escaped / are closed: the gateway before may have read them as /, which Envoy does not, so that they would get past the protection of other rules"
+
 // spelled returns a further location for the host. This location answers 500 to requests with an ambiguous path,
 // such as a path with //, which gateways may normalize differently. spelled returns nil if all paths of the host
 // have the same protection, or if the whole host answers 500 already. If a path of the host has characters that
@@ -72,7 +75,7 @@ func spelled(r *report, host *ingressHost, all []*location) *location {
 		return nil
 	}
 	r.add(Different, first.ingress.place, first.ingress.name(), spellingsTold, first.field)
-	return &location{ingressPath: &ingressPath{host: host.name, closed: spellingsTold, settings: &settings{}}, matches: []any{pathMatch("RegularExpression", expression)}}
+	return &location{ingressPath: &ingressPath{host: host.name, closed: spellingsReason, settings: &settings{}}, matches: []any{pathMatch("RegularExpression", expression)}}
 }
 
 // clusterSpellingsTold is the message of the verdict of closeSpellings.
@@ -102,6 +105,7 @@ func closeSpellings(r *report, objects *collection) {
 			expression, _ = spellings(nil, true)
 		}
 		route.spec()["rules"] = slices.Insert(rules, 0, any(map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}))
+		shutRule(route, 0, spellingsReason)
 		r.add(Different, route.place, route.name(), clusterSpellingsTold)
 	}
 }

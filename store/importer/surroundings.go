@@ -188,7 +188,9 @@ func (s *surroundings) annotated() {
 			case s.accept.contains(name):
 				s.add(Different, object.place, object.name(), "gatefold does not read it, as --accept says", field)
 			default:
-				s.protecting(object.place, object.name(), "another controller reads this annotation, and import does not know what it protects", "leave it out with --accept "+name, field)
+				const unknown = "another controller reads this annotation, and import does not know what it protects"
+				s.protecting(object.place, object.name(), unknown, "leave it out with --accept "+name, field)
+				s.closing.becauseOf(name, unknown)
 				s.closing.failClosed(object, "", name)
 			}
 		}

@@ -31,7 +31,7 @@ func partKinds() map[string]string {
 // readDocument adds the routers, services, middlewares and other entries of one document. Content that import
 // does not know blocks the import, because it may protect requests.
 func (c *configuration) readDocument(in Input) {
-	at := place{in.File, in.Line}
+	at := in.at("")
 	document, ok := in.Value.(map[string]any)
 	if !ok && in.Value != nil {
 		c.block(at, "", "the document is no dynamic configuration of Traefik", "remove the document")
@@ -63,7 +63,7 @@ func (c *configuration) readSection(at place, field string, value any) {
 	entries, isMap := value.(map[string]any)
 	if field == "tls.certificates" {
 		for i, entry := range list(value) {
-			c.keep(&part{report: c.report, kind: "certificate", name: fmt.Sprint(len(c.ordered)), place: at, value: entry})
+			c.keep(&part{report: c.report, kind: "certificate", name: fmt.Sprint(len(c.ordered)), place: at.below(fmt.Sprintf("%s[%d]", field, i)), value: entry})
 			c.add(Same, at, "", "read as certificate/"+c.ordered[len(c.ordered)-1].name, fmt.Sprintf("%s[%d]", field, i))
 		}
 		if list(value) != nil {
@@ -77,7 +77,7 @@ func (c *configuration) readSection(at place, field string, value any) {
 		c.block(at, "", "import does not know it, nor what it protects", "remove it from the input", field)
 	default:
 		for _, name := range sortedKeys(entries) {
-			c.keep(&part{report: c.report, kind: kind, name: name, place: at, value: entries[name]})
+			c.keep(&part{report: c.report, kind: kind, name: name, place: at.below(join(field, name)), value: entries[name]})
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (m *middlewareReader) effect(name string) *effect {
 	}
 	p.rest()
 	if p.closed != "" {
-		made.closed = cmp.Or(made.closed, p.closed)
+		made.closed = cmp.Or(made.closed, p.closedWhy)
 	}
 	*e = *made
 	return e
@@ -196,12 +196,14 @@ func (e *effect) readBasicAuth(p *part) {
 	if p.get("basicAuth.usersFile") != nil {
 		p.failClosed("import reads no further file", "write its lines as users", "basicAuth.usersFile")
 	}
-	if len(users) == 0 && p.closed == "" {
+	switch {
+	case len(users) > 0:
+		e.policy["basicAuth"] = map[string]any{"users": users}
+		p.say(Same, "basicAuth: the users whose hashes Envoy reads", "basicAuth.users")
+	case p.closed == "":
 		p.failClosed("it has no users", "", "basicAuth")
 		return
 	}
-	e.policy["basicAuth"] = map[string]any{"users": users}
-	p.say(Same, "basicAuth", "basicAuth.users")
 	if yes(p.get("basicAuth.removeHeader")) {
 		p.say(Same, "the server does not receive the header", "basicAuth.removeHeader")
 	} else {

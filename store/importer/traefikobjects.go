@@ -41,8 +41,8 @@ func (o *traefikObjects) name(kind, wanted string) string {
 	return name
 }
 
-// put adds an object to the objects that import writes, in the namespace traefik.
-func (o *traefikObjects) put(apiVersion, kind, name string, spec map[string]any) {
+// put adds an object to the objects that import writes, in the namespace traefik, and returns it.
+func (o *traefikObjects) put(apiVersion, kind, name string, spec map[string]any) *item {
 	group, _, _ := strings.Cut(apiVersion, "/")
-	o.collection.put(manifest.Key{Group: group, Kind: kind, Namespace: traefikNamespace, Name: name}, apiVersion, spec)
+	return o.collection.put(manifest.Key{Group: group, Kind: kind, Namespace: traefikNamespace, Name: name}, apiVersion, spec)
 }

@@ -16,7 +16,8 @@ type part struct {
 	value      any
 	told       []string // the fields that have a verdict; "*" if the whole part has one
 	accepted   bool     // Options.Accept names the part
-	closed     string   // the reason why routers that use the part answer 500; "" if they do not
+	closed     string   // the field because of which routers that use the part answer 500; "" if they do not
+	closedWhy  string   // the same as a sentence, for the written file
 }
 
 // id returns KIND/NAME, as in Verdict.Object.
@@ -64,6 +65,7 @@ func (p *part) failClosed(message, hint string, fields ...string) {
 		reason += "/" + fields[0]
 	}
 	p.closed = cmp.Or(p.closed, reason)
+	p.closedWhy = cmp.Or(p.closedWhy, reason+": "+message)
 	if reason = removable(reason); p.kind == "router" {
 		reason = p.id() // without the field, the router would lose protection, or match other requests
 	}

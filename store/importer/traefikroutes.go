@@ -169,19 +169,22 @@ func (l *listener) compare(host string) {
 
 // route adds the HTTPRoute of a host at a listener, or several HTTPRoutes if there are more than maxWritten
 // rules. The map targets has a list of targetRefs for each router, which the router's policies use. For each rule
-// of a router that has backendRefs or filters, route appends a targetRef to the router's list.
+// of a router, route appends a targetRef to the router's list: also for a closed rule, as the policies must apply when
+// somebody opens it.
 func (w *traefikWriter) route(l *listener, host string, targets map[*router][]any) {
 	var rules []any
 	var owners []*router
+	var reasons []string // why the rule is closed, "" if it is not
 	entries := l.entries(host, l.ordered(host))
 	if other := mixed(entries); other != nil {
 		expression := spellingsOf(entries)
 		rules, owners = append(rules, map[string]any{"matches": []any{pathMatch("RegularExpression", expression)}}), append(owners, nil)
+		reasons = append(reasons, spellingsReason)
 		other.add(Different, spellingsTold, "rule")
 	}
 	for _, e := range entries {
 		for _, rule := range e.rules() {
-			rules, owners = append(rules, rule), append(owners, e.router)
+			rules, owners, reasons = append(rules, rule), append(owners, e.router), append(reasons, e.whyClosed(rule))
 		}
 	}
 	base := w.objects.name("host", cmp.Or(strings.Replace(host, "*", "wildcard", 1), "any-host")+"-"+l.name)
@@ -193,11 +196,14 @@ func (w *traefikWriter) route(l *listener, host string, targets map[*router][]an
 			spec["hostnames"] = []any{host}
 		}
 		name := fmt.Sprintf("%s-%04d", base, part)
-		w.objects.put(gatewayGroup+"/v1", "HTTPRoute", name, spec)
+		route := w.objects.put(gatewayGroup+"/v1", "HTTPRoute", name, spec)
 		for i, rule := range some {
 			fields := rule.(map[string]any)
 			fields["name"] = fmt.Sprintf("rule-%d", i)
-			if owner := owners[part*maxWritten+i]; owner != nil && (fields["backendRefs"] != nil || fields["filters"] != nil) {
+			if reason := reasons[part*maxWritten+i]; reason != "" {
+				shutRule(route, i, reason)
+			}
+			if owner := owners[part*maxWritten+i]; owner != nil {
 				targets[owner] = append(targets[owner], map[string]any{"group": gatewayGroup, "kind": "HTTPRoute", "name": name, "sectionName": fields["name"]})
 			}
 		}
@@ -239,6 +245,17 @@ func mixed(entries []entry) *router {
 	return nil
 }
 
+// notRewritten is the reason of rules whose path, or redirect, cannot be expressed.
+const notRewritten = "the path would be rewritten within a segment, or changed or redirected in a way that cannot be expressed"
+
+// whyClosed returns why one of the entry's rules answers 500, "" if it does not.
+func (e entry) whyClosed(rule any) string {
+	if at(rule, "backendRefs") != nil || at(rule, "filters") != nil {
+		return ""
+	}
+	return e.id() + ": " + cmp.Or(e.closedWhy, notRewritten)
+}
+
 // rules returns the HTTPRoute rules for one condition of a router on one host. The matches whose requests must be
 // answered with 500 are in a separate rule. This rule has no backendRefs and no filters.
 func (e entry) rules() []any {
@@ -270,7 +287,7 @@ func (e entry) rules() []any {
 	if len(closed) > 0 {
 		rules = append(rules, map[string]any{"matches": closed})
 		if e.closed == "" {
-			e.report.protecting(e.place, e.id(), "answers 500 where the path would be rewritten within a segment, or changed or redirected in a way that cannot be expressed", "", "middlewares")
+			e.report.protecting(e.place, e.id(), "answers 500 where "+notRewritten, "", "middlewares")
 		}
 	}
 	return rules

@@ -63,7 +63,7 @@ func (s *serviceReader) read(name string, depth int) *backends {
 	}
 	p.rest()
 	if p.closed != "" {
-		made.closed = p.closed
+		made.closed = p.closedWhy
 	}
 	*b = *made
 	return b
