@@ -112,6 +112,19 @@ func (a *attachOut) schemes(port int32) (out []string) {
 	return out
 }
 
+// wider returns the hostname of the route for each virtual host where it is wider than the domain (listen.Place.Wider).
+func (a *attachOut) wider() (out map[tableKey]string) {
+	for table, place := range a.places() {
+		if wider := place.Wider(); wider != "" {
+			if out == nil {
+				out = map[tableKey]string{}
+			}
+			out[table] = wider
+		}
+	}
+	return out
+}
+
 // tables returns how many virtual hosts a.places() yields. It returns 0 if a is nil.
 func (a *attachOut) tables() (n int) {
 	if a == nil {

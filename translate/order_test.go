@@ -152,6 +152,9 @@ func randomRule(r *rand.Rand, i int) *ir.Rule {
 	if r.IntN(2) == 0 {
 		rule.Match.Headers = []ir.ValueMatch{{Name: "h"}}
 	}
+	if r.IntN(2) == 0 {
+		rule.Wider = pick(r, "*", "*.com", "*.example.com")
+	}
 	if r.IntN(3) == 0 {
 		rule.Match.Hosts = []string{"a.example.com"}
 	}

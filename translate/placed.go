@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
 // placed says which rules of a node the virtual hosts contain. A node is a route in a delegation tree (see flatKey).
 // The node's own entries are its rules without the policies of listeners and without the client certificates of
 // Gateways. Most virtual hosts contain the own entries. A virtual host may contain changed entries if its listener
-// has policies, or if its Gateway presents a client certificate to backends.
+// has policies, if its Gateway presents a client certificate to backends, or if the hostname of the root is wider than its
+// domain.
 type placed struct {
 	// Entries has the entries of the node in each virtual host where they differ from the node's own entries. All
 	// other virtual hosts contain the node's own entries.
@@ -38,6 +40,38 @@ func (p placed) in(table tableKey, own []*entry) []*entry {
 		return entries
 	}
 	return own
+}
+
+// put records the entries of the node in a virtual host. The parameter own has the node's own entries.
+func (p *placed) put(table tableKey, own, entries []*entry) {
+	if slices.Equal(entries, own) {
+		return
+	}
+	if p.Entries == nil {
+		p.Entries = map[tableKey][]*entry{}
+	}
+	p.Entries[table] = entries
+}
+
+// widened returns copies of entries with a value for ir.Rule.Wider. If the value is "", it returns the entries themselves.
+func widened(entries []*entry, wider string) []*entry {
+	if wider == "" {
+		return entries
+	}
+	out, blocks := make([]*entry, len(entries)), map[*ir.Rule]*ir.Rule{}
+	for i, e := range entries {
+		copied, rule := *e, *e.Rule
+		rule.Wider, rule.Blocks = wider, slices.Clone(rule.Blocks)
+		for at, block := range rule.Blocks {
+			if blocks[block] == nil {
+				own := *block
+				own.Wider, blocks[block] = wider, &own
+			}
+			rule.Blocks[at] = blocks[block]
+		}
+		copied.Rule, out[i] = &rule, &copied
+	}
+	return out
 }
 
 func samePlaced(a, b placed) bool {

@@ -145,7 +145,7 @@ func contendersOf(key manifest.Key, a *attachOut, yield func(memo.Place[listener
 	for _, parent := range a.Parents {
 		for _, place := range parent.Places {
 			at := listenerKey{parent.Gateway, place.Listener}
-			claims[at] = append(claims[at], listen.HostClaim{Domain: place.Domain, Own: place.Own, Granted: place.Granted})
+			claims[at] = append(claims[at], listen.HostClaim{Domain: place.Domain, Own: route.Specific(place.Own), Granted: place.Granted})
 		}
 	}
 	for at, list := range claims {

@@ -134,7 +134,7 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 			out.Entries = append(out.Entries, e)
 		}
 	}
-	out.placed = r.in.place(c, key.Route, func(yield func(tableKey, []*entry) bool) {
+	out.placed = r.in.place(c, key.Route, r.in.admitted.Get(c, key.root()), func(yield func(tableKey, []*entry) bool) {
 		for _, table := range out.Tables {
 			if !yield(table, out.Entries) {
 				return

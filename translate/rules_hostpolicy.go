@@ -139,12 +139,13 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	return out
 }
 
-// place adds the policies of the listeners, and the client certificates of the Gateways, to the entries of a node (a
-// route in a delegation tree, see flatKey). It returns the entries as the virtual hosts contain them. The parameter
-// route is the key of the node's route. The parameter tables yields each virtual host of the node, with the node's
-// entries without these additions.
-func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq2[tableKey, []*entry]) placed {
-	out := placed{}
+// place adds the policies of the listeners, the client certificates of the Gateways, and the hostnames of the root
+// (ir.Rule.Wider), to the entries of a node (a route in a delegation tree, see flatKey). It returns the entries as the
+// virtual hosts contain them. The parameter route is the key of the node's route, and root says where the root of the
+// node attaches. The parameter tables yields each virtual host of the node, with the node's entries without these
+// additions.
+func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, root *attachOut, tables iter.Seq2[tableKey, []*entry]) placed {
+	out, wider := placed{}, root.wider()
 	type place struct { // the entries of a node are the same in all tables of a listener
 		portKey
 		listener string
@@ -157,6 +158,7 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 			out.show(table.Gateway, client)
 		}
 		if !policed && client == "" {
+			out.put(table, own, widened(own, wider[table]))
 			continue
 		}
 		demand := &hostDemand{}
@@ -180,13 +182,7 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, tables iter.Seq
 			out.complain(problems)
 			done[where] = entries
 		}
-		if slices.Equal(entries, own) {
-			continue
-		}
-		if out.Entries == nil {
-			out.Entries = map[tableKey][]*entry{}
-		}
-		out.Entries[table] = entries
+		out.put(table, own, widened(entries, wider[table]))
 	}
 	return out
 }

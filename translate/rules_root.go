@@ -98,7 +98,7 @@ func (r *rootRules) runMount(c *memo.Ctx, key manifest.Key) *mountOut {
 	for i, port := range ports {
 		out.flats[i] = r.in.flat.Get(c, flatKey{Route: key, Port: port})
 	}
-	out.placed = r.in.place(c, key, func(yield func(tableKey, []*entry) bool) {
+	out.placed = r.in.place(c, key, out.Attach, func(yield func(tableKey, []*entry) bool) {
 		more := true
 		out.tables(func(table tableKey, flat *flatOut) { more = more && yield(table, flat.Entries) })
 	})

@@ -70,7 +70,7 @@ func teamSteps(e *entry) (out []stepAt) {
 func orderOf(step *ir.Rule) *ir.Rule {
 	return &ir.Rule{
 		Name: step.Name, Match: step.Match, Weight: step.Weight, Guard: step.Guard, Root: step.Root, Source: step.Source,
-		Chain: step.Chain, Position: step.Position, Ref: step.Ref,
+		Wider: step.Wider, Chain: step.Chain, Position: step.Position, Ref: step.Ref,
 	}
 }
 

@@ -121,6 +121,11 @@ type Rule struct {
 	Root, Source *Origin
 	// Chain are the delegating rules above the rule, from the root to the parent of Source.
 	Chain []Hop
+	// Wider is the hostname of the root that is for the virtual host of the rule, if it is wider than the domain of the
+	// virtual host: for example "*.com" in the virtual host *.foo.com, which is the hostname of the listener. It is "*"
+	// for a root without hostnames. It is "" if the root has the domain itself as its hostname, or counts as if it had
+	// (listen.Place.Own).
+	Wider string
 	// Blocks are set only if the weight of a rule counts among its siblings, and not in the whole virtual host (see
 	// route.Compare). A block stands for a delegating match when rules are sorted: all rules below the match, and its
 	// guard, stay together at the position of the block. Blocks has one block for each delegating match above the

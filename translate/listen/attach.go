@@ -21,19 +21,19 @@ type Route struct {
 	NamespaceLabels map[string]string
 }
 
-// own returns how specific the route's own hostname for a domain of a listener is (see route.Specific). A route of
-// the platform team counts as if it had the hostname of the listener, so that no team's route comes before it.
-func (r Route) own(at string) uint16 {
+// own returns the route's own hostname for a domain of a listener: of those that cover the domain, the most specific one
+// (see route.Specific). It is "" for a route without hostnames. A route of the platform team counts as if it had the
+// hostname of the listener, so that no team's route comes before it.
+func (r Route) own(at string) (own string) {
 	if r.Platform {
-		return route.Specific(hostname(at))
+		return hostname(at)
 	}
-	var out uint16
 	for _, name := range r.Hosts.Names() {
-		if covers(name, hostname(at)) {
-			out = max(out, route.Specific(name))
+		if covers(name, hostname(at)) && route.Specific(name) > route.Specific(own) {
+			own = name
 		}
 	}
-	return out
+	return own
 }
 
 // hostnames returns spec.hostnames as text, for messages. If spec.hostnames is empty, it returns the hosts that
@@ -56,15 +56,25 @@ func (r Route) groupKind() gwv1.RouteGroupKind {
 type Place struct {
 	Port int32
 	UDP  bool
-	// Own and Granted are those of the route's route.Rank for the place.
+	// Granted is that of the route's route.Rank for the place.
 	Granted bool
-	Own     uint16
-	Chain   string // ir.Chain.Name of the chain
-	Domain  string // a hostname or wildcard; "*" for every host
+	// Own is the hostname of the route that is for the place (see Route.own).
+	Own    string
+	Chain  string // ir.Chain.Name of the chain
+	Domain string // a hostname or wildcard; "*" for every host
 	// Listener is the ID of the listener that the place belongs to. It may be "", for example in a map key.
 	Listener string
 	// Raw is true if the listener forwards TLS to the backends without termination.
 	Raw bool
+}
+
+// Wider returns the hostname that a route has for the place, if it is wider than Domain (ir.Rule.Wider). Otherwise it
+// returns "".
+func (p Place) Wider() string {
+	if own := domain(p.Own); own != p.Domain {
+		return own
+	}
+	return ""
 }
 
 // Attachment says to which listeners a route is attached by one of its parentRefs, or why it is not attached.

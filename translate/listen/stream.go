@@ -76,7 +76,7 @@ func (a *streamContest) bid(c *Claimant) {
 	for _, place := range c.Places {
 		if place.Chain == a.own.Chain {
 			asks = true
-			rank := route.Rank{Own: place.Own, Granted: place.Granted, Origin: c.Route.Origin}
+			rank := route.Rank{Own: route.Specific(place.Own), Granted: place.Granted, Origin: c.Route.Origin}
 			a.bids[place.Domain] = append(a.bids[place.Domain], streamBid{c, rank})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // The criteria are, in this order:
 //
 //   - the weight (EP-11466); under path policies, the weight of a rule outside of cluster paths counts 0 here
+//   - the hostname of the root that is for this virtual host, the more specific one first (HTTPRouteSpec.hostnames)
 //   - the Gateway API's precedence (HTTPRouteRule.matches): kind and length of the path, method, number of
 //     headers, number of query parameters
 //   - a rule for some hosts only (ir.Match.Hosts) comes before a rule for all hosts
@@ -80,10 +81,11 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 
 // criteria compares two rules by each criterion of Compare. The first result that is not 0 decides. The
 // function reasons has a text for each criterion.
-func criteria(a, b *ir.Rule) [11]int {
+func criteria(a, b *ir.Rule) [12]int {
 	return [...]int{
 		ir.TrueFirst(!EndsBlock(a), !EndsBlock(b)),
 		cmp.Compare(rank(b), rank(a)),
+		compareWidths(a, b),
 		comparePaths(a.Match.Path, b.Match.Path),
 		ir.TrueFirst(a.Match.Method != "", b.Match.Method != ""),
 		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
@@ -94,6 +96,11 @@ func criteria(a, b *ir.Rule) [11]int {
 		CompareOrigins(a.Source, b.Source),
 		comparePlaces(a, b),
 	}
+}
+
+// compareWidths compares the hostnames of two rules' roots (ir.Rule.Wider): the more specific one comes first.
+func compareWidths(a, b *ir.Rule) int {
+	return cmp.Or(ir.TrueFirst(a.Wider == "", b.Wider == ""), cmp.Compare(Specific(b.Wider), Specific(a.Wider)))
 }
 
 // rank returns the weight that a rule has against the rules of all namespaces.

@@ -62,11 +62,12 @@ func whose(block *ir.Rule) string {
 }
 
 // reasons returns the text for each of the criteria, in the order of the function criteria.
-func reasons(winner, loser *ir.Rule) [11]string {
+func reasons(winner, loser *ir.Rule) [12]string {
 	w, l := winner.Match, loser.Match
 	return [...]string{
 		"it answers what nothing else in its block does",
 		fmt.Sprintf("a higher weight wins (%d, not %d)", rank(winner), rank(loser)),
+		whyHostname(winner, loser),
 		whyPath(w.Path, l.Path),
 		"a match with a method goes before one without",
 		fmt.Sprintf("more header matches win (%d, not %d)", len(w.Headers), len(l.Headers)),
@@ -77,6 +78,18 @@ func reasons(winner, loser *ir.Rule) [11]string {
 		EqualMatches + whyOrigin(winner.Source, loser.Source),
 		EqualMatches + whyPlace(winner, loser),
 	}
+}
+
+// whyHostname returns, as text, why the winner comes first by the hostnames of the two roots (see compareWidths).
+func whyHostname(winner, loser *ir.Rule) string {
+	const first = "the more specific hostname of a route wins: "
+	switch {
+	case !winner.Root.Outside && loser.Root.Outside:
+		return winner.Root.Key.String() + " comes from cluster paths, and counts as if it had the hostname of the listener"
+	case loser.Wider == "*":
+		return first + loser.Root.Key.String() + " has no hostnames"
+	}
+	return fmt.Sprintf("%s%s has only %s", first, loser.Root.Key, loser.Wider)
 }
 
 // whyPath returns, as text, why the path of the winner comes before that of the loser (see comparePaths).
