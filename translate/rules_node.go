@@ -83,7 +83,7 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	for _, point := range out.Points {
 		out.guard(point, aims(point.Rest, out.Writes[point.Rest.Name]))
 	}
-	works := len(out.Points) > 0
+	works := slices.ContainsFunc(out.Points, func(p *route.Point) bool { return !slices.Contains(out.Closed, p.Rule) })
 	added := out.addSignInRules(setting.Links, func(rule *ir.Rule) manifest.Key { return r.in.providerAbove(c, rule) })
 	for _, rule := range append(added, out.Rules...) { // delegation can create many rules, each with expressions to compile
 		c.Pause()

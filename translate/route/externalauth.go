@@ -21,6 +21,9 @@ func externalAuth(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool 
 			"a service for gRPC comes from files of --cluster-paths alone, as it could change the answers to other users of the listener; the rule answers 500",
 			"use protocol HTTP, or have the platform define a GatewayExtension in a file of --cluster-paths, if it trusts the service")
 		a.flat.Unserved(field + ".externalAuth.protocol: GRPC is for files of --cluster-paths")
+		a.reportOnly(func(unused *actionBuilder) {
+			unused.resolved(field+".externalAuth.backendRef", a.resolve(from.BackendRef, calls))
+		})
 		return false
 	}
 	cluster, _ := a.resolved(field+".externalAuth.backendRef", a.resolve(from.BackendRef, calls))

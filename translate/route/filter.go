@@ -164,6 +164,7 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 		read := served(list[i].Type)
 		if read == nil {
 			a.unservedFilter(at+".type", list[i].Type)
+			a.reportOnly(func(unused *actionBuilder) { unused.filterIsRead(at, &list[i]) })
 			ok = false
 			continue
 		}
@@ -171,6 +172,27 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 		ok = read(a, at, &list[i]) && ok
 	}
 	return ok
+}
+
+// filterIsRead reads a filter that is not supported where it is, for the problems of its references. It ignores a filter
+// that is supported nowhere.
+func (a *actionBuilder) filterIsRead(at string, f *gwv1.HTTPRouteFilter) {
+	if read := onRule(f.Type); read != nil && f.Type != gwv1.HTTPRouteFilterExtensionRef {
+		read(a, at, f)
+	}
+}
+
+// reportOnly calls read with an actionBuilder whose action and backends are not used. It reports the errors of what does
+// not get requests in any case: a setting that cannot be served never hides another mistake.
+func (b *builder) reportOnly(read func(unused *actionBuilder)) {
+	backends, problems := slices.Clip(b.flat.Backends), slices.Clip(b.flat.Problems)
+	read(&actionBuilder{builder: b})
+	for _, p := range b.flat.Problems[len(problems):] {
+		if p.Severity == manifest.Error {
+			problems = append(problems, p)
+		}
+	}
+	b.flat.Backends, b.flat.Problems = backends, problems
 }
 
 // unservedFilter reports a filter that gatefold does not support on a rule, or on a backendRef. The parameter field

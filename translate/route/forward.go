@@ -16,26 +16,25 @@ import (
 // routes. A backendRef that cannot be resolved keeps its share of the requests, which get an error. If no resolved
 // backendRef has a weight above 0, the whole rule answers this error: 500, or UNAVAILABLE for a GRPCRoute (Gateway
 // API, HTTPRouteRule.backendRefs). The parameter at is the field of the rule, such as spec.rules[0].
-func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) {
-	forward := &ir.Forward{}
-	total := uint32(0)
+//
+// The result ok is false if the whole rule answers the error, and a filter of a backendRef is not supported.
+func (a *actionBuilder) forward(at string, refs []gwv1.HTTPBackendRef) (ok bool) {
+	forward, sound := &ir.Forward{}, true
 	for i := range refs {
 		if a.toRoutes(refs[i]) {
 			continue
 		}
-		target := a.target(fmt.Sprintf("%s.backendRefs[%d]", at, i), &refs[i])
-		if target.Cluster != "" {
-			total += target.Weight
-		}
-		forward.Backends = append(forward.Backends, target)
+		target, served := a.target(fmt.Sprintf("%s.backendRefs[%d]", at, i), &refs[i])
+		forward.Backends, sound = append(forward.Backends, target), sound && served
 	}
-	if total == 0 {
+	sound = a.rewriteFor(forward.Backends) && sound
+	if !slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool { return b.Cluster != "" && b.Weight > 0 }) {
 		a.action.Respond = a.closed()
 		a.weighsNothing(at, forward.Backends)
-		return
+		return sound
 	}
-	a.rewriteFor(forward.Backends)
 	a.action.Forward = forward
+	return true
 }
 
 // weightless is why a rule answers an error if all of its backends have weight 0.
@@ -65,27 +64,28 @@ const (
 
 // target returns the backend of a backendRef, with the filters of the backendRef. The parameter field is the path of
 // the backendRef. The result's field Cluster is "" if the backendRef cannot be resolved, or if one of its filters is
-// not supported.
-func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) ir.Backend {
-	target := ir.Backend{Weight: 1, Field: field}
+// not supported: served is false then.
+func (a *actionBuilder) target(field string, ref *gwv1.HTTPBackendRef) (target ir.Backend, served bool) {
+	target = ir.Backend{Weight: 1, Field: field}
 	if ref.Weight != nil {
 		target.Weight = uint32(*ref.Weight)
 	}
 	target.Cluster, target.DNSName = a.cluster(field, ref.BackendObjectReference)
 	own := &actionBuilder{builder: a.builder}
-	if !own.filters(field+".filters", ref.Filters, onBackend) {
+	if served = own.filters(field+".filters", ref.Filters, onBackend); !served {
 		target.Cluster = ""
 	}
 	target.RequestHeaders, target.ResponseHeaders = own.action.RequestHeaders, own.action.ResponseHeaders
 	target.Rewrite = own.action.Rewrite
-	return target
+	return target, served
 }
 
 // rewriteFor applies the URLRewrite filters of backendRefs. If the rule has only one backend, the backend's rewrite
 // is added to that of the rule, and wins. For several backends, Envoy can rewrite the host for each backend, but the
 // path only for the whole rule. So if one of several backends rewrites the path, that backend's share of the requests
-// gets the answer 500.
-func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
+// gets the answer 500, and the result ok is false.
+func (a *actionBuilder) rewriteFor(backends []ir.Backend) (ok bool) {
+	ok = true
 	several := len(backends) > 1
 	for i := range backends {
 		own := backends[i].Rewrite
@@ -104,9 +104,10 @@ func (a *actionBuilder) rewriteFor(backends []ir.Backend) {
 			a.action.Rewrite, backends[i].Rewrite = &joined, nil
 		case own.Path != nil:
 			a.unsupported(backends[i].Field+".filters", "URLRewrite of the path for one of several backends")
-			backends[i].Cluster, backends[i].Rewrite = "", nil
+			backends[i].Cluster, backends[i].Rewrite, ok = "", nil, false
 		}
 	}
+	return ok
 }
 
 // cluster resolves the reference at a field. It returns the name of the cluster, and the DNS name that all endpoints

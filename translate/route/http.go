@@ -320,13 +320,16 @@ func httpPath(p *gwv1.HTTPPathMatch) ir.Path {
 // trimSlash removes all slashes at the end of a path.
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
-// action returns the action of a rule that does not delegate. The result ok is false if a filter cannot be applied:
-// the action then answers an error. The parameter at is the field of the rule, such as spec.rules[0].
+// action returns the action of a rule that does not delegate. The result ok is false if a filter of the rule, or filters
+// of its backendRefs, cannot be applied: the action then answers an error. The parameter at is the field of the rule, such as spec.rules[0].
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
 	a := &actionBuilder{builder: b}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
 	if !sound {
+		if a.action.Redirect == nil {
+			b.reportOnly(func(unused *actionBuilder) { unused.forward(at, rule.BackendRefs) })
+		}
 		return ir.Action{Respond: b.closed()}, false
 	}
 	if a.action.Redirect != nil {
@@ -339,8 +342,7 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 		}
 		a.problem(manifest.Warning, "NoBackends", at, message, hint)
 	}
-	a.forward(at, rule.BackendRefs)
-	return a.action, true
+	return a.action, a.forward(at, rule.BackendRefs)
 }
 
 // closed returns the response for a rule that cannot serve its requests, because a filter cannot be applied or no

@@ -238,6 +238,7 @@ func blockOf(rule *ir.Rule) *ir.Rule {
 func (b *builder) rest(at string, rule *api.HTTPRouteRule, level Level) (action ir.Action, guarded bool) {
 	guarded = slices.ContainsFunc(rule.BackendRefs, func(ref gwv1.HTTPBackendRef) bool { return !b.toRoutes(ref) })
 	if level.Closed || !guarded {
+		b.reportOnly(func(unused *actionBuilder) { unused.forward(at, rule.BackendRefs) })
 		return ir.Action{Respond: &ir.Respond{Status: 500}}, guarded
 	}
 	a := &actionBuilder{builder: b, action: *level.Action}
