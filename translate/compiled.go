@@ -12,6 +12,8 @@ import (
 // table has the rules of one virtual host. It is the value of the fold tableRules.table.
 type table struct {
 	rules memo.Ordered[*entry]
+	// guarded has those rules that guardedBy selects.
+	guarded memo.Ordered[*entry]
 	// teams has the places of the rules, if weights count within namespaces.
 	teams standings
 	// tree has the same rules, encoded and divided into short lists by path (see package bucket). It is nil if the
@@ -44,7 +46,7 @@ func tableStep(twins func([]*entry) [][]*entry, weighted bool) func(table, []mem
 		if weighted {
 			teams, members = teams.apply(members)
 		}
-		out := table{teams: teams, rules: order(old.rules, members)}
+		out := table{teams: teams, rules: order(old.rules, members), guarded: order(old.guarded, onlyGuarded(members))}
 		switch {
 		case out.rules.Len() <= bucket.Full:
 		case old.tree == nil || len(members) > out.rules.Len()/8:

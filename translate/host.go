@@ -23,6 +23,8 @@ type hostOut struct {
 	Table   memo.Ordered[*entry]
 	// OnePaths are the groups of more than maxOnePath rules with the same xds.Prefix.
 	OnePaths []onePath
+	// Guarded are rules of Table that may lose requests by their hostname (guardedBy).
+	Guarded memo.Ordered[*entry]
 	// Twins are groups of rules that match the same requests.
 	Twins [][]*entry
 	// Policy has the policies of the host's listener. They apply to each route of the host, except for fields

@@ -19,6 +19,8 @@ type shadow struct {
 	spot
 	// By is the other match of the pair.
 	By spot
+	// Takes is true if the other match is one that takes requests, and with them policies, by its hostname alone.
+	Takes bool
 	// Wins is true if the embedded spot gets the requests, and By gets none. If Wins is false, By gets them.
 	Wins bool
 	Why  string
@@ -70,7 +72,7 @@ func newShadowRules(e *memo.Engine, in shadowIn) *shadowRules {
 	r := &shadowRules{in: in}
 	r.twins = memo.NewRule(e, "twins", r.runTwins, slices.Equal[[]twin])
 	memo.EachOf(r.twins, in.host, func(key tableKey, host *hostOut) []tableKey {
-		if host == nil || len(host.Twins) == 0 {
+		if host == nil || len(host.Twins)+host.Guarded.Len() == 0 {
 			return nil
 		}
 		return []tableKey{key}
@@ -92,6 +94,7 @@ func (r *shadowRules) report(all *problemFold) {
 
 // shadows returns the problems that are shown for two rules with the same match. The parameter table is their virtual
 // host. These routes have a problem:
+//   - If the later rule loses policies to the first one by its hostname alone (twin.takes), both routes have a problem.
 //   - If the routes of the two rules are in different namespaces, both routes have a problem.
 //   - Each rule has a chain of routes, from its root route down to its own. Take the two routes at which the chains
 //     first differ (route.Parting). If these two are in different namespaces, each of the two has a problem, unless a
@@ -99,11 +102,12 @@ func (r *shadowRules) report(all *problemFold) {
 //   - If neither applies, only the route of the later rule has a problem.
 func (t twin) shadows(table tableKey) (out []*shadow) {
 	why := strings.TrimPrefix(route.Why(t.First.Rule, t.Later.Rule), route.EqualMatches)
+	takes := t.takes()
 	tell := func(at, by spot, wins bool) {
-		if slices.ContainsFunc(out, func(s *shadow) bool { return s.Route.Namespace == at.Route.Namespace }) {
+		if !takes && slices.ContainsFunc(out, func(s *shadow) bool { return s.Route.Namespace == at.Route.Namespace }) {
 			return
 		}
-		s := &shadow{shadowKey{table, t.Later.Rule.Name, t.First.Rule.Name}, at, by, wins, why}
+		s := &shadow{shadowKey{table, t.Later.Rule.Name, t.First.Rule.Name}, at, by, takes, wins, why}
 		if wins {
 			s.Rule, s.Other = s.Other, s.Rule
 		}
@@ -113,6 +117,10 @@ func (t twin) shadows(table tableKey) (out []*shadow) {
 	a, b := route.Parting(t.First.Rule, t.Later.Rule)
 	parted := a.Route.Namespace != b.Route.Namespace
 	switch {
+	case takes:
+		tell(later, first, false)
+		tell(first, later, true)
+		return out
 	case first.Route.Namespace != later.Route.Namespace:
 		tell(later, first, false)
 		tell(first, later, true)
@@ -188,6 +196,9 @@ func (s *shadow) problem(more int) manifest.Problem {
 	if s.SignIn != (manifest.Key{}) || s.By.SignIn != (manifest.Key{}) {
 		return s.signInProblem(requests)
 	}
+	if s.Takes {
+		return s.takenProblem(requests)
+	}
 	problem := manifest.Problem{Code: codeShadowed, Severity: manifest.Warning, Object: s.Route, Field: s.Field}
 	if s.Wins {
 		problem.Code = codeContested
@@ -223,7 +234,7 @@ func (s spot) owner() string {
 	return s.String()
 }
 
-// runTwins returns the pairs of rules in a virtual host that have the same match. It leaves out pairs that users need
+// runTwins returns the pairs of rules in a virtual host that have the same match, and those of takenIn. It leaves out pairs that users need
 // not know of (see twin.agree and pairCounts).
 func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 	host := r.in.host.Get(c, key)
@@ -231,6 +242,11 @@ func (r *shadowRules) runTwins(c *memo.Ctx, key tableKey) (twins []twin) {
 		return nil
 	}
 	told := pairCounts{}
+	for _, t := range takenIn(host) {
+		if told.count(t) {
+			twins = append(twins, t)
+		}
+	}
 	for _, group := range host.Twins {
 		firsts := map[string]*entry{} // the first entry for each set of hosts (hostsIn)
 		for _, e := range group {

@@ -80,6 +80,18 @@ func reasons(winner, loser *ir.Rule) [12]string {
 	}
 }
 
+// ByHostname reports whether winner comes before loser by the hostnames of their roots alone: without them, loser would
+// come first.
+func ByHostname(winner, loser *ir.Rule) bool {
+	first, second := parting(winner, loser)
+	a, b := *placeOf(first), *placeOf(second)
+	if compareWidths(&a, &b) >= 0 || CompareStandard(&a, &b) >= 0 {
+		return false
+	}
+	a.Wider, b.Wider = "", ""
+	return CompareStandard(&a, &b) > 0
+}
+
 // whyHostname returns, as text, why the winner comes first by the hostnames of the two roots (see compareWidths).
 func whyHostname(winner, loser *ir.Rule) string {
 	const first = "the more specific hostname of a route wins: "
