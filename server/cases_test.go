@@ -345,6 +345,9 @@ func (run *caseRun) checkCopies(prefix string, r expect.Request, before map[stri
 		if n := got(); share < 100 && n == times || share == 0 && n > 0 {
 			run.t.Errorf("%s%s\n\tEnvoy: %d copies for %s of %d requests", prefix, r.Line, n, name, times)
 		}
+		if host := run.byName[name][0].Host(); r.Host != "" && share == 100 && host != r.Host {
+			run.t.Errorf("%s%s\n\tEnvoy: the copy is for host %s", prefix, r.Line, host)
+		}
 	}
 }
 

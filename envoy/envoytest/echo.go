@@ -18,6 +18,7 @@ import (
 type EchoServer struct {
 	server   *httptest.Server
 	requests atomic.Int64
+	host     atomic.Value
 }
 
 // Echo starts a backend on "ip:port", or on a free port of 127.0.0.1 if address is "". The backend stops when
@@ -53,6 +54,7 @@ func echo(t testing.TB, name, address string, config *tls.Config) *EchoServer {
 	e := &EchoServer{}
 	echo := handler.Echo(name)
 	count := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.host.Store(r.Host)
 		e.requests.Add(1)
 		tellHandshake(w.Header(), r)
 		echo.ServeHTTP(w, r)
@@ -92,6 +94,9 @@ func (e *EchoServer) Port() int { return e.server.Listener.Addr().(*net.TCPAddr)
 
 // Requests returns how many requests the backend has received.
 func (e *EchoServer) Requests() int64 { return e.requests.Load() }
+
+// Host returns the Host of the last request.
+func (e *EchoServer) Host() string { host, _ := e.host.Load().(string); return host }
 
 // Close stops the listener, waits for open requests and closes all connections. A second call does nothing.
 func (e *EchoServer) Close() { e.server.Close() }

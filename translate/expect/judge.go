@@ -199,7 +199,7 @@ func (c *comparison) answer(answer explain.Answer) {
 		return
 	}
 	c.other = unasked(answer.Rule)
-	c.mirrors(answer.Rule)
+	c.mirrors(answer.Outcome, answer.Rule)
 	c.outcome(answer.Outcome, answer.Rule)
 	for _, u := range answer.Unsure {
 		other := &comparison{judge: c.judge, request: r}

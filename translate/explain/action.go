@@ -75,7 +75,7 @@ func acted(rule *ir.Rule, r *request) Outcome {
 		}
 		return out
 	case action.Redirect != nil:
-		return Outcome{Status: action.Redirect.Status, Location: location(action.Redirect, r)}
+		return Outcome{Status: action.Redirect.Status, Location: r.location(action)}
 	}
 	return forward(rule, r)
 }

@@ -192,6 +192,9 @@ func randomRedirect(random *rand.Rand, path ir.Path) *ir.Redirect {
 		Scheme: one(random, "", "http", "https"), Hostname: one(random, "", "", "new.test"),
 		Status: []uint32{301, 302, 303, 307, 308}[random.IntN(5)], Port: []uint32{0, 0, 443, 8443}[random.IntN(4)],
 	}
+	if redirect.Hostname == "" && redirect.Port == 0 {
+		redirect.Port, redirect.PortLess = 80, true
+	}
 	switch random.IntN(3) {
 	case 0:
 		redirect.Path = &ir.PathChange{Full: true, Value: one(random, "/", "/n", `/n\1`, "")}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -55,9 +56,31 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
 			return "does not count these requests: Envoy asks for those that it forwards"
 		}
+		if field == ir.FieldTimeouts || field == ir.FieldRetry {
+			return cmp.Or(withoutBackend(a), policyWords(field, a.Extras))
+		}
 		return policyWords(field, a.Extras)
 	}
 	return filterWords(part.Kind, a)
+}
+
+// withoutBackend returns what a setting that is only for requests to backends does in an action that forwards no
+// request, as text. It returns "" if the action forwards requests.
+func withoutBackend(a *ir.Action) string {
+	switch {
+	case a.Redirect != nil:
+		return "nothing: the rule redirects"
+	case !Forwards(a):
+		return "nothing: the rule has no backend"
+	}
+	return ""
+}
+
+// Forwards reports whether an action sends requests to at least one backend.
+func Forwards(a *ir.Action) bool {
+	return a.Forward != nil && slices.ContainsFunc(a.Forward.Backends, func(b ir.Backend) bool {
+		return b.Weight > 0 && b.Cluster != ""
+	})
 }
 
 // policyWords returns, as text, what a field of the policies does for a rule. extras are the settings of all

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -24,15 +25,15 @@ func filterWords(kind string, a *ir.Action) string {
 	case string(gwv1.HTTPRouteFilterURLRewrite):
 		return rewriteWords(a.Rewrite)
 	case string(gwv1.HTTPRouteFilterRequestMirror):
-		return mirrorWords(a.Mirrors)
+		return cmp.Or(withoutBackend(a), mirrorWords(a.Mirrors))
 	case string(gwv1.HTTPRouteFilterCORS):
 		return corsWords(a.CORS)
 	case ir.PartExternalAuth:
 		return authWords(a.ExternalAuth)
 	case ir.PartTimeouts:
-		return timeoutWords(namedTimeout{"request", a.RequestTimeout}, namedTimeout{"backendRequest", a.BackendTimeout})
+		return cmp.Or(withoutBackend(a), timeoutWords(namedTimeout{"request", a.RequestTimeout}, namedTimeout{"backendRequest", a.BackendTimeout}))
 	case ir.PartRetry:
-		return retryWords(a.Retry)
+		return cmp.Or(withoutBackend(a), retryWords(a.Retry))
 	}
 	return ""
 }
@@ -93,7 +94,7 @@ func mirrorWords(mirrors []ir.Mirror) string {
 	if len(words) == 0 {
 		return "nothing: the reference is not resolved"
 	}
-	return "copy " + strings.Join(words, ", ")
+	return "copy " + strings.Join(words, ", ") + ", with the same Host"
 }
 
 // modsWords returns changes of headers as text, "" without changes.
@@ -160,41 +161,6 @@ func retryWords(r *ir.Retry) string {
 		words = append(words, fmt.Sprintf("the first after at most %s", r.Backoff))
 	}
 	return strings.Join(words, ", ")
-}
-
-// location returns the Location header of a redirect as Envoy writes it. It has the query of the request,
-// unless the new path has a query.
-func location(redirect *ir.Redirect, r *request) string {
-	scheme, host, path := r.scheme, redirect.Hostname, changePath(redirect.Path, r.path)
-	if redirect.Scheme != "" {
-		scheme = redirect.Scheme
-	}
-	if host == "" {
-		host = r.hostname()
-	}
-	portLess := redirect.PortLess && (redirect.PortLessIn == "" || redirect.PortLessIn == scheme)
-	if redirect.Port != 0 && !portLess {
-		host += fmt.Sprintf(":%d", redirect.Port)
-	}
-	if !strings.Contains(path, "?") {
-		path += r.search
-	}
-	return scheme + "://" + host + path
-}
-
-// hostname returns the request's host without its port.
-func (r *request) hostname() string {
-	host := r.query.Host
-	i := portStart(host)
-	if strings.HasPrefix(host, "[") { // Envoy's redirects find the port of an address in brackets like this
-		if i = strings.LastIndex(host, "]:"); i >= 0 {
-			i++
-		}
-	}
-	if i < 0 {
-		return host
-	}
-	return host[:i]
 }
 
 // changePath returns a path after a change (Gateway API, HTTPPathModifier). The parameter path has no query.

@@ -357,7 +357,7 @@ func managedView(port, hops uint32) *ir.View {
 	rule("/csrf", func(r *ir.Rule) { r.Action.Extras = &ir.Extras{CSRF: &ir.CSRF{Enabled: 100}} })
 	rule("/cors", func(r *ir.Rule) { r.Action.CORS = &ir.CORS{Origins: []ir.StringMatch{{Value: "http://a.test"}}} })
 	rule("/redirect/own", func(r *ir.Rule) {
-		r.Action.Forward, r.Action.Redirect = nil, &ir.Redirect{Status: 301, Scheme: "https"}
+		r.Action.Forward, r.Action.Redirect = nil, &ir.Redirect{Status: 301, Scheme: "https", Port: 443, PortLess: true}
 	})
 	rule("/redirect/port", func(r *ir.Rule) {
 		r.Action.Forward, r.Action.Redirect = nil, &ir.Redirect{Status: 301, Scheme: "http", Port: 8443}

@@ -67,7 +67,7 @@ func globalLimitGate(rule *ir.Rule, r *request) gate {
 //   - misses: no.
 func (r *request) counted(limit *ir.GlobalLimit, auth *ir.ExtAuth) verdict {
 	missing := func(entry ir.LimitEntry) bool {
-		return entry.Header != "" && (len(templateReader{r, r.headers}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
+		return entry.Header != "" && (len(templateReader{r, r.headers, nil}.read(entry.Header)) == 0 || slices.Contains(r.answered, entry.Header))
 	}
 	for _, descriptor := range limit.Descriptors {
 		if !slices.ContainsFunc(descriptor, missing) {

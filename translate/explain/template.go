@@ -9,7 +9,7 @@ import (
 // transform applies the header changes of policies (their field transformation) to the headers of a request, in
 // order.
 func transform(r *request, headers headerFields, extras *ir.Extras) {
-	templates := templateReader{r, headers}
+	templates := templateReader{r, headers, nil}
 	for _, change := range extras.Request {
 		switch change.Kind {
 		case ir.SetHeader:
@@ -23,10 +23,11 @@ func transform(r *request, headers headerFields, extras *ir.Extras) {
 }
 
 // templateReader expands the templates of a transformation. headers are the request's headers after earlier
-// changes.
+// changes. answer are the headers of the answer; it is nil for templates of requests.
 type templateReader struct {
 	request *request
 	headers headerFields
+	answer  headerFields
 }
 
 // expand returns the text of a template for the request. It stops when the text is longer than maxQueryBytes.
@@ -37,7 +38,7 @@ func (r templateReader) expand(template ir.Template) string {
 			break
 		}
 		if isRead(expr) { // Envoy writes only the first line of the header
-			b.WriteString(first(r.read(expr.Text)))
+			b.WriteString(first(r.lines(expr)))
 		} else {
 			b.WriteString(r.evaluate(expr))
 		}
@@ -53,7 +54,7 @@ func isRead(expr ir.Expr) bool { return expr.Func == "header" || expr.Func == "r
 func (r templateReader) evaluate(expr ir.Expr) string {
 	switch {
 	case isRead(expr):
-		return strings.Join(r.read(expr.Text), ",")
+		return strings.Join(r.lines(expr), ",")
 	case expr.Func == "lower":
 		return mapASCII(r.evaluate(expr.Args[0]), 'A', 'a')
 	case expr.Func == "upper":
@@ -86,8 +87,16 @@ func first(values []string) string {
 	return values[0]
 }
 
-// read returns the lines of a header, nil if the request does not have it. A pseudo-header such as :path has
-// one line.
+// lines returns the lines of the header that an expression reads (see isRead).
+func (r templateReader) lines(expr ir.Expr) []string {
+	if r.answer != nil && expr.Func == "header" {
+		return r.answer[expr.Text]
+	}
+	return r.read(expr.Text)
+}
+
+// read returns the lines of a header of the request, nil if the request does not have it. A pseudo-header such as
+// :path has one line.
 func (r templateReader) read(name string) []string {
 	switch name {
 	case ":path":

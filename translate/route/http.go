@@ -333,9 +333,11 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 		return ir.Action{Respond: b.closed()}, false
 	}
 	if a.action.Redirect != nil {
+		a.needsBackend("the rule redirects: ")
 		return a.action, true
 	}
 	if len(rule.BackendRefs) == 0 {
+		a.needsBackend("the rule has no backendRefs: ")
 		message, hint := "the rule has no backendRefs and no redirect: it answers 500", "add backendRefs, or a RequestRedirect filter"
 		if b.grpc {
 			message, hint = "the rule has no backendRefs: it answers UNAVAILABLE", "add backendRefs"
@@ -343,6 +345,20 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 		a.problem(manifest.Warning, "NoBackends", at, message, hint)
 	}
 	return a.action, a.forward(at, rule.BackendRefs)
+}
+
+// needsBackend warns of settings that have an effect on requests to backends alone. The parameter why is why the rule
+// forwards no request.
+func (a *actionBuilder) needsBackend(why string) {
+	effects := map[string]string{
+		string(gwv1.HTTPRouteFilterRequestMirror): "no request is copied",
+		ir.PartTimeouts: "timeouts have no effect", ir.PartRetry: "retry has no effect",
+	}
+	for _, part := range a.action.Parts {
+		if effect := effects[part.Kind]; effect != "" {
+			a.problem(manifest.Warning, "NoEffect", part.Field, why+effect, "take it out, or write it into a rule that forwards requests")
+		}
+	}
 }
 
 // closed returns the response for a rule that cannot serve its requests, because a filter cannot be applied or no

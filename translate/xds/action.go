@@ -143,6 +143,8 @@ func mirrors(list []ir.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 		policies = append(policies, &routev3.RouteAction_RequestMirrorPolicy{
 			Cluster:         mirror.Cluster,
 			RuntimeFraction: &corev3.RuntimeFractionalPercent{DefaultValue: fraction(mirror)},
+			// Without it, the copy is for "HOST-shadow", which a backend that looks at Host does not have.
+			DisableShadowHostSuffixAppend: true,
 		})
 	}
 	return policies
