@@ -158,14 +158,15 @@ func exempted() map[string]string {
 	const noBody = "not served: the policy is invalid"
 	return map[string]string{
 		"api.Transform.Body": noBody, "api.BodyTransform": noBody,
-		"api.SecretRef.Group":          "it has one value, which means nothing",
-		"api.SecretRef.Kind":           "it has one value, which means nothing",
-		"api.SecretSelector.Namespace": "it is no field of the API",
-		"ir.JWT.Rejected":              "Envoy takes every provider that is sent to it",
-		"ir.Extras.Portless":       "xds sets it while it encodes a redirect",
-		"ir.Extras.Forged":             "the View has it at the host: the tally counts the requests",
-		"api.ACLRule.Response":         "no manifest has it: a merge sets it",
-		"ir.ACLRule.Response":          "a merge by DeepMergePreferParent sets it: the case policy-acl-merge",
-		"ir.Extras.Replaced":           "the View has the policies of the host merged into its rules",
+		"api.SecretRef.Group":                    "it has one value, which means nothing",
+		"api.SecretRef.Kind":                     "it has one value, which means nothing",
+		"api.SecretSelector.Namespace":           "it is no field of the API",
+		"ir.JWT.Rejected":                        "Envoy takes every provider that is sent to it",
+		"ir.Extras.Portless":                     "xds sets it while it encodes a redirect",
+		"ir.Extras.Forged":                       "the View has it at the host: the tally counts the requests",
+		"api.ACLDenyResponse.AddBlockedByHeader": "the old name of BlockedByHeaderName: the case policy-acl-forwarded",
+		"api.ACLRule.Response":                   "no manifest has it: a merge sets it",
+		"ir.ACLRule.Response":                    "a merge by DeepMergePreferParent sets it: the case policy-acl-merge",
+		"ir.Extras.Replaced":                     "the View has the policies of the host merged into its rules",
 	}
 }
