@@ -97,6 +97,8 @@ type ingressPath struct {
 	canary   *ingressPath // gets a part of the requests; nil for none
 	// left is the reason why no rule is written for the path, "" if there is one.
 	left string
+	// unreached is the reason why no request reaches the backend, also in nginx, "" if one may.
+	unreached string
 	// backendTold is the index of the verdict about the backend, -1 for none.
 	backendTold int
 }

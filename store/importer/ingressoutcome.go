@@ -62,10 +62,15 @@ func (n *nginx) outcomes() {
 		if reason := cmp.Or(n.hosts.get(p.host).closed, p.closed, p.settings.closed); reason != "" && left == "" {
 			left = "left out: the rule is closed"
 		}
-		if p.backendTold >= 0 && left != "" {
+		if p.settings.redirect != nil {
+			p.unreached = "no request gets there: all are redirected, as by ingress-nginx"
+		}
+		switch {
+		case p.backendTold < 0:
+		case left != "":
 			n.verdicts[p.backendTold].Class, n.verdicts[p.backendTold].Message = Different, left
-		} else if p.backendTold >= 0 && p.settings.redirect != nil {
-			n.verdicts[p.backendTold].Message = "left out: every request is redirected, as by ingress-nginx"
+		case p.unreached != "":
+			n.verdicts[p.backendTold].Message = p.unreached
 		}
 		if reason, known := served[p.settings]; !known || reason != "" {
 			served[p.settings] = left

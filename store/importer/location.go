@@ -201,7 +201,7 @@ func (h *ingressHost) appRoots(all *[]*location) {
 		var rest []*location
 		for _, other := range *all {
 			if other.pathType == "Exact" && other.path == "/" {
-				other.left = "no request gets there: app-root of " + l.ingress.name() + " redirects /"
+				other.unreached = "no request gets there: app-root of " + l.ingress.name() + " redirects /"
 				continue
 			}
 			rest = append(rest, other)
