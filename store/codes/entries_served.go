@@ -45,6 +45,7 @@ func ofRoutes() []Entry {
 		{"NoEndpoints", Warning, "The Service has no EndpointSlice, none for the port, or no ready endpoint: Envoy answers 503.", "Write an EndpointSlice with the label `kubernetes.io/service-name`, or use a Backend. gatefold does not look for Pods."},
 		{"NoMatchingListenerHostname", Error, "The route's hostnames and those of the listener have nothing in common. The route is not served there.", "Correct `hostnames`, or attach the route to another listener."},
 		{"NoMatchingParent", Error, "The parentRef names a Gateway, listener, route or rule that does not exist.", "Create the parent, or correct the name."},
+		{"HeaderInTwoLists", Warning, "A header modifier of a filter or policy has one header in two of its lists `set`, `add` and `remove`, which the Gateway API does not permit. Envoy first removes, then sets, then adds.", "Leave the header in one of the lists."},
 		{"NoWeight", Warning, "All backendRefs of a rule have weight 0: it answers 500.", "Give one of them a weight greater than 0."},
 		{"NotAllowedByListeners", Error, "No listener of the parent admits the route, by its kind or its namespace.", "Change `allowedRoutes` of the listener, or move the route."},
 		{"NotAllowedByParent", Error, "The route names an HTTPRoute as its parent, and no rule of that route delegates to it or admits it.", "Add a `backendRef` to the route, or `allowedRoutes`, to a rule of the parent."},

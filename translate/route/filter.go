@@ -216,19 +216,25 @@ func (a *actionBuilder) part(kind, field string) {
 }
 
 // requestHeaders sets a.action.RequestHeaders from the filter RequestHeaderModifier.
-func requestHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
-	a.action.RequestHeaders = headerMods(f.RequestHeaderModifier)
+func requestHeaders(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
+	a.action.RequestHeaders = a.headerMods(field+".requestHeaderModifier", f.RequestHeaderModifier)
 	return true
 }
 
 // responseHeaders sets a.action.ResponseHeaders from the filter ResponseHeaderModifier.
-func responseHeaders(a *actionBuilder, _ string, f *gwv1.HTTPRouteFilter) bool {
-	a.action.ResponseHeaders = headerMods(f.ResponseHeaderModifier)
+func responseHeaders(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
+	a.action.ResponseHeaders = a.headerMods(field+".responseHeaderModifier", f.ResponseHeaderModifier)
 	return true
 }
 
-func headerMods(f *gwv1.HTTPHeaderFilter) *ir.HeaderMods {
-	return &ir.HeaderMods{Set: headers(f.Set), Add: headers(f.Add), Remove: f.Remove}
+// headerMods converts header changes. It warns of headers that have several entries. The parameter field is the path of
+// the changes.
+func (a *actionBuilder) headerMods(field string, f *gwv1.HTTPHeaderFilter) *ir.HeaderMods {
+	mods := &ir.HeaderMods{Set: headers(f.Set), Add: headers(f.Add), Remove: f.Remove}
+	for _, p := range policy.OneEntryEach(field, mods) {
+		a.problem(p.Severity, p.Code, p.Field, p.Message, p.Hint)
+	}
+	return mods
 }
 
 func headers(list []gwv1.HTTPHeader) []ir.Header {
