@@ -101,7 +101,7 @@ func (s *Server) converse(st *stream, wire connect.Wire, messages <-chan connect
 
 // open makes the stream of a client from its first request, and adds the stream to the scope that node.cluster
 // names (a Gateway, or all Gateways). ofWorld is true for the state-of-the-world protocol. The error means that the
-// request is invalid, the Envoy is too old, the client's identity does not allow the Gateway, or a limit is
+// request is invalid, the Envoy is too old, the client is no Envoy, the client's identity does not allow the Gateway, or a limit is
 // exceeded.
 func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (*stream, error) {
 	node := first.GetNode()
@@ -118,6 +118,10 @@ func (s *Server) open(ctx context.Context, first *delta.Request, ofWorld bool) (
 		reason := who.Denial(gateway)
 		s.refused.Refuse("identity", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: connect.HostOf(from), Reason: reason})
 		return nil, status.Error(codes.PermissionDenied, reason)
+	}
+	if reason := proxyless(node); reason != "" {
+		s.refused.Refuse("client", admin.RejectedClient{Identity: who.String(), Node: id, Cluster: gateway, Peer: connect.HostOf(from), Reason: reason})
+		return nil, status.Error(codes.FailedPrecondition, reason)
 	}
 	version := cut(envoyVersion(first))
 	if xds.ReleaseOf(version).Before(oldestEnvoy()) {

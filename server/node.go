@@ -24,6 +24,16 @@ func tooOld(version string) string {
 	return fmt.Sprintf("Envoy %s is older than %s, the oldest version that gatefold serves; it keeps the configuration that it has: upgrade this Envoy", version, oldestEnvoy())
 }
 
+// proxyless returns why a client is refused that is a program with gRPC's own xDS, such as "gRPC Go", and "" for all
+// others. Envoy's Listeners are nothing to it: it would wait for resources that no Gateway has.
+func proxyless(node *corev3.Node) string {
+	if !strings.HasPrefix(node.GetUserAgentName(), "gRPC") {
+		return ""
+	}
+	return fmt.Sprintf("%s %s is a gRPC client, and no Envoy: gatefold configures Envoys alone. Let it call a Gateway's address instead of xds:///",
+		cut(node.GetUserAgentName()), cut(node.GetUserAgentVersion()))
+}
+
 // isCanary reports whether the node's metadata has the stage "canary".
 func isCanary(node *corev3.Node) bool {
 	return node.GetMetadata().GetFields()[envoy.StageKey].GetStringValue() == envoy.Canary

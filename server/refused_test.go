@@ -48,6 +48,12 @@ func TestClientsThatABoundEndsAreNamed(t *testing.T) {
 		{"a long list", "limit", "names that the Gateway does not have", world(&discoveryv3.DiscoveryRequest{TypeUrl: rds, ResourceNames: namesFrom(0, maxStrangers+1)})},
 		{"a longer list", "request", "larger than max", world(&discoveryv3.DiscoveryRequest{TypeUrl: rds, ResourceNames: []string{strings.Repeat("x", 65<<20)}})},
 		{"a request of no type", "request", "no type_url", world(&discoveryv3.DiscoveryRequest{})},
+		{"a gRPC client", "client", "gRPC Go 1.85.0 is a gRPC client, and no Envoy", func(r *running) {
+			c := r.open("")
+			c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: lds, Node: &corev3.Node{
+				Cluster: "shop/a", UserAgentName: "gRPC Go", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: "1.85.0"},
+			}})
+		}},
 		{"a long node.cluster", "request", "node.cluster is longer", func(r *running) {
 			c := r.open(strings.Repeat("x", maxCluster+1))
 			c.ask(cds)

@@ -92,6 +92,8 @@ func (l *Refusals) Refuse(cause string, r admin.RejectedClient) {
 	}
 	words := "an Envoy is refused and gets nothing"
 	switch cause {
+	case "client":
+		words = "a client that is no Envoy is refused and gets nothing"
 	case "limit":
 		words = "a client is above a limit of xDS streams: its stream is ended"
 	case "request":

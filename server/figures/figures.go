@@ -71,7 +71,7 @@ func New() *Set {
 		acks:      counters("gatefold_xds_acks_total", "Responses accepted by an Envoy, by type.", "type"),
 		nacks:     counters("gatefold_xds_nacks_total", "Responses rejected by an Envoy, by type.", "type"),
 		bytes:     counters("gatefold_xds_sent_bytes_total", "Bytes of responses sent, by type.", "type"),
-		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused or ended, by cause: connections, handshake, identity, limit, request, silent, type or version.", "cause"),
+		refused:   counters("gatefold_xds_refused_total", "Connections and streams refused or ended, by cause: client, connections, handshake, identity, limit, request, silent, type or version.", "cause"),
 		panics: f.NewCounter(prometheus.CounterOpts{
 			Name: "gatefold_xds_panics_total", Help: "Streams ended by a mistake in gatefold.",
 		}),
@@ -165,11 +165,12 @@ func (m *Set) Disconnected(old bool) {
 	m.old.Sub(number(old))
 }
 
-// causes returns the causes for which connections and streams are refused or ended. "connections" is the limit of
+// causes returns the causes for which connections and streams are refused or ended. "client" is a gRPC client in place
+// of an Envoy, "connections" is the limit of
 // open files, and "silent" a connection on which nothing was asked for. "request" is a message that cannot be read or is
 // too large. A stream that asks for a "type" that is not served goes on.
 func causes() []string {
-	return []string{"connections", "handshake", "identity", "limit", "request", "silent", "type", "version"}
+	return []string{"client", "connections", "handshake", "identity", "limit", "request", "silent", "type", "version"}
 }
 
 // Refused counts a refused connection or stream. cause is one of causes.
