@@ -168,5 +168,6 @@ func exempted() map[string]string {
 		"api.ACLRule.Response":                   "no manifest has it: a merge sets it",
 		"ir.ACLRule.Response":                    "a merge by DeepMergePreferParent sets it: the case policy-acl-merge",
 		"ir.Extras.Replaced":                     "the View has the policies of the host merged into its rules",
+		"ir.Redirect.PortLessIn":                 "a route on one port number of both protocols sets it, by two Gateways: the case filter-redirect-port",
 	}
 }
