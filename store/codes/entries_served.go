@@ -17,7 +17,7 @@ func ofGateways() []Entry {
 		{"InvalidClientCertificateRef", Error, "The Secret with the Gateway's client certificate does not exist, or cannot be used. The Gateway shows backends no certificate.", "Create the Secret, or correct the name."},
 		{"InvalidParameters", Error, "A Gateway or GatewayClass refers to parameters. gatefold takes none.", "Remove `parametersRef`; use flags and annotations."},
 		{"InvalidRouteKinds", Error, "`allowedRoutes.kinds` names a kind that cannot attach to this protocol.", "Use the kinds that the hint lists, or leave `kinds` out."},
-		{"ListenerConflict", Error, "Two listeners of one object have the same name. Neither is served; the other listeners are.", "Rename one of the two."},
+		{"ListenerConflict", Error, "Two TCP listeners, or two UDP listeners, want one port, or two listeners of one object have the same name. Of one object, neither is served, of two objects, the later one is not; the other listeners are.", "Give one of them a port of its own, or rename it."},
 		{"NotAllowed", Error, "The Gateway does not admit this ListenerSet.", "Have the Gateway's `allowedListeners` admit its namespace."},
 		{"ParentNotAccepted", Error, "The Gateway of the ListenerSet does not exist, or is not accepted.", "Create the Gateway, or correct `parentRef`."},
 		{"ProtocolConflict", Error, "Two listeners want one port with different protocols.", "Give one of them another port."},

@@ -171,6 +171,8 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 	case family(l.Protocol) != family(other.Protocol):
 		return manifest.Because(gwv1.ListenerReasonProtocolConflict,
 			fmt.Sprintf("%s has protocol %s on the same port %d", name, other.Protocol, other.Port))
+	case takesPort(l.Protocol):
+		return manifest.Because(reasonListenerConflict, fmt.Sprintf("%s has the same port %d and protocol %s", name, other.Port, other.Protocol))
 	case l.Hostname == other.Hostname && l.Protocol != other.Protocol:
 		return manifest.Because(gwv1.ListenerReasonHostnameConflict,
 			fmt.Sprintf("%s, of protocol %s, has the same port %d and hostname %q", name, other.Protocol, other.Port, cmp.Or(other.Hostname, "*")))
@@ -179,10 +181,40 @@ func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason]
 			fmt.Sprintf("%s has the same port %d, protocol and hostname %q", name, other.Port, cmp.Or(other.Hostname, "*")))
 	}
 	if l.Owner == other.Owner && l.Name == other.Name {
-		return manifest.Because(gwv1.ListenerConditionReason(gwv1.ListenerEntryReasonListenerConflict),
+		return manifest.Because(reasonListenerConflict,
 			"another listener here has the name "+l.Name)
 	}
 	return manifest.Verdict[gwv1.ListenerConditionReason]{}
+}
+
+// reasonListenerConflict is the reason of listeners that are in conflict by neither protocol nor hostname. The Gateway API
+// has it for the entries of a ListenerSet, and no other one for the listeners of a Gateway.
+const reasonListenerConflict = gwv1.ListenerConditionReason(gwv1.ListenerEntryReasonListenerConflict)
+
+// conflictHint says what to do about the conflict of l.
+func (l *Listener) conflictHint() string {
+	switch {
+	case l.Conflicted.Reason == gwv1.ListenerReasonHostnameConflict:
+		return "give each listener of a port its own hostname; to add routes, attach them to the listener that has the hostname"
+	case l.Conflicted.Reason == gwv1.ListenerReasonProtocolConflict:
+		return "give one of them another port"
+	case takesPort(l.Protocol):
+		return "remove one of the two, or give it a port, and a name, of its own"
+	}
+	return "give one of the two another name"
+}
+
+// oddHint says what to do about a listener with another protocol than the others of its port, which have the protocol main.
+func oddHint(main gwv1.ProtocolType) string {
+	if takesPort(main) {
+		return "give the listener another port"
+	}
+	return fmt.Sprintf("give the listener another port, or protocol %s and a hostname of its own", main)
+}
+
+// takesPort reports whether a listener of a protocol has its port alone: it has no hostname.
+func takesPort(p gwv1.ProtocolType) bool {
+	return p == gwv1.TCPProtocolType || p == gwv1.UDPProtocolType
 }
 
 // family returns the protocol that stands for the family of the protocol p. Protocols of one family can share a
@@ -219,11 +251,10 @@ func (g *Gateway) reportConflicts() {
 		switch at := (portOf{l.Owner, l.Socket()}); {
 		case l.Conflicted.Good():
 		case len(mixed[at]) == 0 || l.Conflicted.Reason != gwv1.ListenerReasonProtocolConflict || ofOneFamily(mixed[at]):
-			g.problemOf(l, string(l.Conflicted.Reason), l.field(), l.Conflicted.Message,
-				"give each listener of a port its own hostname, and one protocol to a port")
+			g.problemOf(l, string(l.Conflicted.Reason), l.field(), l.Conflicted.Message, l.conflictHint())
 		case family(l.Protocol) != family(mainProtocol(mixed[at])):
 			g.problemOf(l, string(l.Conflicted.Reason), l.field()+".protocol", oddProtocol(l, mixed[at]),
-				fmt.Sprintf("give the listener another port, or protocol %s", mainProtocol(mixed[at])))
+				oddHint(mainProtocol(mixed[at])))
 		}
 	}
 }
