@@ -128,7 +128,7 @@ func (run *caseRun) dialHTTP2(port, host string) *http2Kept {
 	} else {
 		c = run.dial(port, host)
 	}
-	client, err := (&http2.Transport{AllowHTTP: true}).NewClientConn(c)
+	client, err := (&http2.Transport{AllowHTTP: true}).NewClientConn(c) //nolint:staticcheck // net/http has no connection over one that is open
 	if err != nil {
 		run.t.Fatal(err)
 	}

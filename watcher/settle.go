@@ -343,6 +343,13 @@ func (s *settle) done(v verdict, now time.Time) {
 	})
 }
 
+// patient reports whether Watch may wait longer for a folder that changes while it is read. It returns false
+// when Options.MaxAdd has passed since the first Tree was discarded for this reason.
+func (w *watch) patient(now time.Time) bool {
+	w.restless = earliest(w.restless, now)
+	return now.Sub(w.restless) < w.opt.MaxAdd
+}
+
 // earliest returns t, or now if t is zero.
 func earliest(t, now time.Time) time.Time {
 	if t.IsZero() {

@@ -392,10 +392,3 @@ func (w *watch) reportMissed() {
 	}
 	w.unannounced = nil
 }
-
-// patient reports whether Watch may wait longer for a folder that changes while it is read. It returns false
-// when Options.MaxAdd has passed since the first Tree was discarded for this reason.
-func (w *watch) patient(now time.Time) bool {
-	w.restless = earliest(w.restless, now)
-	return now.Sub(w.restless) < w.opt.MaxAdd
-}

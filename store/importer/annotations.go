@@ -107,7 +107,7 @@ func (s *settings) annotation(key, value string) {
 	field := join("metadata.annotations", name)
 	fail := func(why string) { s.failClosed(why, field) }
 	on, isBoolean := boolean(value)
-	if reason := s.ofHost(key, on); reason != "" {
+	if reason := s.ofHost(key); reason != "" {
 		s.closedHost = cmp.Or(s.closedHost, fmt.Sprintf("%s of %s: %s", name, s.ingress.name(), reason))
 		fail("all of its hosts are closed: " + reason)
 		return
@@ -116,7 +116,28 @@ func (s *settings) annotation(key, value string) {
 		fail("it is neither true nor false")
 		return
 	}
-	class, message := Same, ""
+	class, message := s.setting(key, value, on)
+	ofRules := class != "" && key != "use-regex" && key != "server-alias" && key != "from-to-www-redirect"
+	if class == "" {
+		class, message = s.protection(key, value)
+	}
+	switch class {
+	case "":
+		s.harmless(key, field)
+	case Refused:
+		fail(message)
+	default:
+		if ofRules {
+			s.ofRules[name] = len(s.verdicts)
+		}
+		s.say(class, name, message)
+	}
+}
+
+// setting reads an annotation that is about hosts, paths, redirects and backends into s. The result class is "" if the
+// annotation is none of these, and Refused if its value cannot be expressed; message is then the reason.
+func (s *settings) setting(key, value string, on bool) (class Class, message string) {
+	class = Same
 	switch key {
 	case "ssl-passthrough":
 		message = "TLS ends at the Gateway"
@@ -134,65 +155,40 @@ func (s *settings) annotation(key, value string) {
 	case "force-ssl-redirect":
 		s.forceRedirect, message = on, "http is redirected to https"
 	case "app-root":
-		if class, message = s.readAppRoot(value); class == Refused {
-			fail(message)
-			return
-		}
+		return s.readAppRoot(value)
 	case "from-to-www-redirect":
 		s.toWWW, message = on, "a redirect from the name with www. or without it, whichever has no Ingress"
 		if !on {
 			message = "it says nothing"
 		}
 	case "x-forwarded-prefix":
-		class, message = s.readForwardedPrefix(value)
+		return s.readForwardedPrefix(value)
 	case "permanent-redirect", "temporal-redirect", "permanent-redirect-code", "temporal-redirect-code":
-		if class, message = s.readRedirects(key, value); class == Refused {
-			fail(message)
-			return
-		}
+		return s.readRedirects(key, value)
 	case "backend-protocol":
-		if class, message = s.readProtocol(value); class == Refused {
-			fail(message)
-			return
-		}
+		return s.readProtocol(value)
 	case "upstream-vhost":
 		s.upstreamHost, message = value, "the host that the backend receives"
 		if len(validation.IsDNS1123Subdomain(value)) > 0 {
-			fail("it is no DNS name")
-			return
+			return Refused, "it is no DNS name"
 		}
 	case "server-alias":
 		if !s.readAliases(value) {
 			s.lostAlias = cmp.Or(s.lostAlias, s.ingress.name()+" has an alias that cannot be expressed, and a request for it would arrive here")
-			fail("it is no list of DNS names, and hosts without a name are closed")
-			return
+			return Refused, "it is no list of DNS names, and hosts without a name are closed"
 		}
 		message = "further hostnames"
 	case "canary", "canary-weight", "canary-weight-total", "canary-by-header", "canary-by-header-value", "canary-by-header-pattern", "canary-by-cookie":
 		if !s.readCanary(key, value) {
-			fail("it is no value that can be expressed")
-			return
+			return Refused, "it is no value that can be expressed"
 		}
 		class, message = Different, "requests of the same path are split; the settings of the Ingress without canary count"
 	case "satisfy":
 		class, message = Different, "both the address and the credentials must be right"
 	default:
-		class, message = s.protection(key, value)
-		if class == "" {
-			s.harmless(key, field)
-			return
-		}
-		if class == Refused {
-			fail(message)
-			return
-		}
-		s.say(class, name, message)
-		return
+		return "", ""
 	}
-	if key != "use-regex" && key != "server-alias" && key != "from-to-www-redirect" {
-		s.ofRules[name] = len(s.verdicts)
-	}
-	s.say(class, name, message)
+	return class, message
 }
 
 // readProtocol sets the protocol for the backends of the Ingress. If gatefold supports the protocol, class is
@@ -215,8 +211,8 @@ func isSwitch(key string) bool {
 
 // ofHost returns the reason why the annotation key makes all paths of the Ingress's hosts answer 500, even
 // paths of other Ingresses: in nginx the annotation applies to the whole host. It returns "" if the annotation
-// does not have this effect. The parameter on is true if the value of the annotation is true.
-func (s *settings) ofHost(key string, on bool) (reason string) {
+// does not have this effect.
+func (s *settings) ofHost(key string) (reason string) {
 	switch {
 	case key == "server-snippet":
 		return "a snippet of nginx has no equal"

@@ -51,13 +51,14 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	known := annotationsOf(m.kind)
 	for name, value := range entries(metadata, "annotations") {
-		if value == nil && slices.Contains(known, name) {
+		switch {
+		case value == nil && slices.Contains(known, name):
 			m.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
-		} else if !slices.Contains(known, name) && m.seemsOwn(name) {
+		case !slices.Contains(known, name) && m.seemsOwn(name):
 			m.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), m.annotationHint(name))
-		} else if name == tenancy.AnnotationUsers {
+		case name == tenancy.AnnotationUsers:
 			m.users(name, value)
-		} else if name == api.AnnotationClosed {
+		case name == api.AnnotationClosed:
 			m.closedRules(value, object)
 		}
 	}
