@@ -8,8 +8,8 @@
 #   PORT=8081 make run       the Gateway listens on another port
 #
 # The ports of the backends are those of backends.yaml in the copy, and gatefold's
-# own are GATEFOLD_ADMIN_ADDRESS, GATEFOLD_XDS_ADDRESS and, for Envoy's admin page,
-# GATEFOLD_ENVOY_ADMIN_ADDRESS.
+# own are GATEFOLD_ADMIN_ADDRESS and GATEFOLD_XDS_ADDRESS. Envoy's admin page is at
+# ENVOY_ADMIN_ADDRESS (127.0.0.1:9901).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -82,7 +82,7 @@ start echo.log bin/echo $backends
 start gatefold.log bin/gatefold serve --log-format console --state-dir $run/state $folder
 until_true "gatefold does not listen" grep -q ' listening ' $run/gatefold.log
 until_true "gatefold is not ready" bin/gatefold healthcheck
-bin/gatefold bootstrap >$run/envoy.yaml
+bin/gatefold bootstrap --envoy-admin-address "${ENVOY_ADMIN_ADDRESS:-127.0.0.1:9901}" >$run/envoy.yaml
 start envoy.log "$envoy" -c $run/envoy.yaml --log-level warning --use-dynamic-base-id
 until_true "Envoy does not connect" grep -q 'Envoy connected' $run/gatefold.log
 until_true "no answer from $url ('make clean' gives a fresh copy of the example)" answers $url

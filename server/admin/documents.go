@@ -111,6 +111,9 @@ func (d Documents) Explain(asked url.Values) (*explain.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := explain.CheckMethod(asked.Get("method")); err != nil {
+		return nil, err
+	}
 	query, err := explain.NewQuery(explain.MethodFor(asked.Get("method"), asked.Get("url")), asked.Get("url"), asked["header"])
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ func bootstrapCommand() *cobra.Command {
 			if err := nameSecrets(&options.TLS, path); err != nil {
 				return err
 			}
+			options.XDSAddress = reachable(options.XDSAddress)
 			text, err := envoy.Bootstrap(options)
 			if err != nil {
 				return err
@@ -56,6 +57,7 @@ func bootstrapCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.XDSAddress, "xds-address", defaultXDSAddress, "where gatefold serves xDS: HOST:PORT or unix:/path")
+	markSetting(flags.Lookup("xds-address"))
 	flags.StringVar(&options.AdminAddress, "envoy-admin-address", envoy.DefaultAdminAddress, "IP:PORT or unix:/path of Envoy's own admin interface")
 	flags.StringVar(&options.NodeID, "node-id", "", "name of this Envoy in gatefold's status (default the host's name)")
 	flags.StringVar(&options.NodeCluster, "node-cluster", "", "a name without / in place of NAMESPACE/NAME: all Gateways (default \""+allGateways+"\")")

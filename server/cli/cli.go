@@ -148,9 +148,9 @@ func rootCommand() *cobra.Command {
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
-		// Every flag can be set by an environment variable, and many by gatefold.yaml.
+		// Settings (markSetting) can come from environment variables and from gatefold.yaml.
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			warnOfMisspelt(cmd.ErrOrStderr(), cmd.Root())
+			warnOfUnused(cmd.ErrOrStderr(), cmd.Root())
 			if err := applyEnvironment(cmd.Flags()); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gatefold/gatefold/server/admin"
 )
@@ -34,13 +35,44 @@ const defaultTimeout, healthTimeout = 5 * time.Second, 2 * time.Second
 // sayAfter is how long a command waits for a response before it prints what it waits for.
 const sayAfter = time.Second
 
-// register adds the flags of the client to a command. The parameter timeout is the default of --timeout.
-func (c *client) register(cmd *cobra.Command, timeout time.Duration) {
+// adminFlag is the flag for the address of a running gatefold, and serverAlias is another name for it.
+const adminFlag, serverAlias = "admin-address", "server"
+
+// aliasAnnotation is the annotation of a flag that has the other names of the flag.
+const aliasAnnotation = "gatefold_alias"
+
+// aliasesOf returns the other names of a flag.
+func aliasesOf(f *pflag.Flag) []string { return f.Annotations[aliasAnnotation] }
+
+// register adds the flags of the client to a command. The parameter timeout is the default of --timeout. The
+// parameter when says when the address is used, such as " when no DIR is given", or is "" if it is always used.
+func (c *client) register(cmd *cobra.Command, timeout time.Duration, when string) {
 	c.errors = cmd.ErrOrStderr
 	flags := cmd.Flags()
-	flags.StringVar(&c.address, "admin-address", defaultAdminAddress, "admin address of the running gatefold: HOST:PORT, unix:/path or http://…")
-	markSetting(flags.Lookup("admin-address"))
+	flags.StringVar(&c.address, adminFlag, defaultAdminAddress, "admin address of the running gatefold that is asked"+when+": HOST:PORT, unix:/path or http://…; --"+serverAlias+" is the same flag")
+	address := flags.Lookup(adminFlag)
+	markSetting(address)
+	annotate(address, aliasAnnotation, serverAlias)
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == serverAlias {
+			name = adminFlag
+		}
+		return pflag.NormalizedName(name)
+	})
 	flags.DurationVar(&c.timeout, "timeout", timeout, "how long to wait for the answer")
+}
+
+// serverGiven reports whether the command line names a running gatefold. It must be called from the Args function of
+// a command: later, the flag may be set by the environment or a settings file, which never replace an argument.
+func serverGiven(cmd *cobra.Command) bool { return cmd.Flags().Changed(adminFlag) }
+
+// orAsk adds to the error of a request how to ask something else, if no address of a gatefold was set. The parameter
+// other is how to name a folder instead.
+func (c *client) orAsk(err error, other string) error {
+	if err == nil || c.address != defaultAdminAddress {
+		return err
+	}
+	return fmt.Errorf("%w; %s, and another gatefold by --%s", err, other, adminFlag)
 }
 
 // maxAnswer limits how much of a response is read, in bytes.
@@ -77,7 +109,7 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	base, transport := c.route()
 	request, err := http.NewRequestWithContext(ctx, method, base+page, nil)
 	if err != nil {
-		return fmt.Errorf("--admin-address %q: %w", c.address, err)
+		return fmt.Errorf("--%s %q: %w", adminFlag, c.address, err)
 	}
 	defer c.sayWaiting(page)()
 	response, err := (&http.Client{Transport: transport}).Do(request)

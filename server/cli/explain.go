@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 // explainOptions are the flags of explain.
 type explainOptions struct {
+	request requestArgs
 	folder  folderOptions
 	format  outputFormat
 	headers []string
@@ -34,9 +36,9 @@ func explainCommand() *cobra.Command {
 		Short: "Explain what happens to a request, and why",
 		Long: "Explain what happens to a request, and why: the rule that matches it with file and line, what is done to it,\n" +
 			"what the backend receives, the policies on its way, the rules that nearly matched and why they lost, and the\n" +
-			"problems that matter. METHOD is GET unless you give one. The URL begins with http, https, ws or wss.\n" +
-			"It answers for what a folder would serve from a cold start; without DIR, for what the gatefold at --server\n" +
-			"serves now. The exit code is 0 for every answer, also for a 404, unless --fail-on names it.\n" +
+			"problems that matter. METHOD, in capitals, is GET unless you give one. The URL begins with http, https, ws or wss.\n" +
+			"It answers for what a folder would serve from a cold start; without DIR, for what the gatefold at\n" +
+			"--admin-address serves now. The exit code is 0 for every answer, also for a 404, unless --fail-on names it.\n" +
 			"For a connection or a datagram leave METHOD out and ask for tcp://HOST:PORT, udp://HOST:PORT, or\n" +
 			"tls://NAME:PORT with the name that the client asks for in the handshake.\n" +
 			"docs/json.md describes the JSON.",
@@ -44,21 +46,16 @@ func explainCommand() *cobra.Command {
 			"  gatefold explain ./folder POST https://shop.example.com/cart --fail-on 4xx,5xx,no-listener\n" +
 			"  gatefold explain ./folder tls://db.example.com:5432\n" +
 			"  gatefold explain http://shop.example.com:8080/cart   # what the running gatefold serves",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if o.server.address == "" && len(args) == 1 {
-				o.server.address = defaultAdminAddress
-			}
-			if o.server.address == "" {
-				return readArgs(cmd, args, 2)
-			}
-			return readArgs(cmd, args, 1)
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			o.request, err = readRequest(cmd, args)
+			return err
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			report, err := o.explain(cmd.Context(), args)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report, err := o.explain(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := o.print(cmd.OutOrStdout(), report, args[0]); err != nil {
+			if err := o.print(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 			if o.failOn.fails(report) {
@@ -72,47 +69,28 @@ func explainCommand() *cobra.Command {
 	flags.StringVar(&o.gateway, "gateway", "", "the Gateway NAMESPACE/NAME that is asked, when several fit")
 	flags.StringVar(&o.from, "from", "", "the IP address that the client connects from, or that its PROXY header reports")
 	flags.Var(&o.failOn, "fail-on", "exit with 1 for these answers: 4xx, 5xx, single codes such as 404, or outcomes: "+strings.Join(outcomes(), ", "))
-	flags.StringVar(&o.server.address, "server", "", "ask a running gatefold at its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when only the URL is given")
-	flags.DurationVar(&o.server.timeout, "timeout", 10*time.Second, "how long to wait for the answer of --server")
+	o.server.register(cmd, 10*time.Second, " when no DIR is given")
 	o.folder.register(flags)
 	o.format.register(flags, formatText, formatJSON, formatYAML)
 	return cmd
 }
 
-// readArgs checks the arguments of a command. The last argument must look like a URL, and the number of arguments
-// must be least or least+1. Otherwise readArgs returns an error.
-func readArgs(cmd *cobra.Command, args []string, least int) error {
-	hasURL := len(args) > 0 && strings.Contains(args[len(args)-1], "://")
-	switch {
-	case len(args) < least || !hasURL && !strings.ContainsAny(args[len(args)-1], "/."):
-		return fmt.Errorf("%s needs the URL of the request; see '%s --help'", cmd.Name(), cmd.CommandPath())
-	}
-	return noMore(cmd, args, least+1)
-}
-
-// explain returns the report for the request in args, from a folder or from a running gatefold. args are [DIR]
-// [METHOD] URL. The error means that the request or a flag is invalid, or that the folder or gatefold cannot be
-// read.
-func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.Report, error) {
-	folder, method, address := args[0], "", args[len(args)-1]
-	if o.server.address != "" {
-		folder = ""
-	}
-	if given := args[:len(args)-1]; len(given) == 2 || folder == "" && len(given) == 1 {
-		method = given[len(given)-1]
-	}
-	query, err := explain.NewQuery(explain.MethodFor(method, address), address, o.headers)
+// explain returns the report for the request, from a folder or from a running gatefold. The error means that the
+// request or a flag is invalid, or that the folder or gatefold cannot be read.
+func (o *explainOptions) explain(ctx context.Context) (*explain.Report, error) {
+	r := o.request
+	query, err := explain.NewQuery(explain.MethodFor(r.method, r.url), r.url, o.headers)
 	if err != nil {
 		return nil, err
 	}
-	if folder == "" {
-		return o.ask(ctx, method, address)
+	if r.folder == "" {
+		return o.ask(ctx, r.method, r.url)
 	}
 	query.Gateway = o.gateway
 	if err := query.SetFrom(o.from); err != nil {
 		return nil, err
 	}
-	read, err := readFolder(ctx, folder, o.folder)
+	read, err := readFolder(ctx, r.folder, o.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +102,11 @@ func (o *explainOptions) explain(ctx context.Context, args []string) (*explain.R
 
 // print prints a report in the format of -o. Hints in the text name the folder, or "DIR" if the report is from
 // a running gatefold.
-func (o *explainOptions) print(w io.Writer, report *explain.Report, folder string) error {
+func (o *explainOptions) print(w io.Writer, report *explain.Report) error {
 	if o.format != formatText {
 		return writeValue(w, o.format, report)
 	}
-	validate := "gatefold validate " + folder
-	if o.server.address != "" {
-		validate = "gatefold validate DIR"
-	}
+	validate := "gatefold validate " + cmp.Or(o.request.folder, "DIR")
 	_, err := w.Write(explainText(report, validate, useColor(isTerminal(w))))
 	return err
 }
@@ -148,10 +123,8 @@ func (o *explainOptions) ask(ctx context.Context, method, address string) (*expl
 	}
 	code, body, err := o.server.get(ctx, "/api/v1/explain?"+question.Encode())
 	switch {
-	case err != nil && o.server.address == defaultAdminAddress:
-		return nil, fmt.Errorf("%w; to ask a folder, give it before the URL, and another gatefold by --server", err)
 	case err != nil:
-		return nil, err
+		return nil, o.server.orAsk(err, "to ask a folder, give it before the URL")
 	case code == http.StatusBadRequest:
 		return nil, errors.New(said(body))
 	case code != http.StatusOK:

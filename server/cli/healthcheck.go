@@ -33,7 +33,7 @@ func healthcheckCommand() *cobra.Command {
 			return errFindings
 		},
 	}
-	c.register(cmd, healthTimeout)
+	c.register(cmd, healthTimeout, "")
 	cmd.Flags().BoolVar(&live, "live", false, "check only whether it runs")
 	return cmd
 }

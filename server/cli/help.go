@@ -22,7 +22,7 @@ const (
 const groupAnnotation = "gatefold_group"
 
 // groupFlags calls the function register, and adds the flags that register defines to the flags of a command.
-// Settings files may then set these flags. In the help, a flag whose name begins with "max-" is in the group of
+// These flags become settings. In the help, a flag whose name begins with "max-" is in the group of
 // limits, and any other is in the group of the folder.
 func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -32,7 +32,7 @@ func groupFlags(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
 		if strings.HasPrefix(f.Name, "max-") {
 			group = limitFlags
 		}
-		f.Annotations = map[string][]string{groupAnnotation: {string(group)}}
+		annotate(f, groupAnnotation, string(group))
 		markSetting(f)
 		flags.AddFlag(f)
 	})

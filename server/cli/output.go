@@ -40,11 +40,6 @@ type formatFlag struct {
 func (f *formatFlag) String() string { return string(*f.value) }
 func (f *formatFlag) Type() string   { return "FORMAT" }
 
-// ofOthers reports whether the text is an output format that other commands support, but this command does not.
-func (f *formatFlag) ofOthers(text string) bool {
-	return !slices.Contains(f.known, outputFormat(text)) && slices.Contains(allFormats(), outputFormat(text))
-}
-
 // Set sets the format. It returns an error if the command does not support it.
 func (f *formatFlag) Set(text string) error {
 	if !slices.Contains(f.known, outputFormat(text)) {

@@ -32,7 +32,7 @@ func planCommand() *cobra.Command {
 		Long: "Report which requests change between two folders: an example of each kind with both answers, and the rule, object\n" +
 			"or field that is the reason; problems, policies, listeners, certificates, objects and Envoy resources that differ.\n" +
 			"git:REVISION is the folder of the other argument as it is in that commit. Without OLD it compares with what the\n" +
-			"gatefold at --server serves now: NEW is read with that one's settings, but for flags that you give.\n" +
+			"gatefold at --admin-address serves now: NEW is read with that one's settings, but for flags that you give.\n" +
 			"The first line is a summary. Nothing is applied. Folders are read as from a cold start.\n" +
 			"The exit code is 0 if nothing changes, 1 if something does, and 2 if that cannot be found out.\n" +
 			"docs/json.md describes the JSON.",
@@ -40,11 +40,11 @@ func planCommand() *cobra.Command {
 			"  gatefold plan git:origin/main ./folder -o markdown >comment.md\n" +
 			"  gatefold plan ./folder   # against what the running gatefold serves",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.server.address == "" && len(args) == 1 {
-				o.server.address = defaultAdminAddress
+			if len(args) == 1 {
+				return nil
 			}
-			if o.server.address != "" {
-				return exactly("the folder after")(cmd, args)
+			if len(args) == 2 && serverGiven(cmd) {
+				return fmt.Errorf("plan compares two folders, or one with a running gatefold: leave out %q, or --%s", args[0], adminFlag)
 			}
 			return exactly("the folder before, or git:REVISION,", "the folder after")(cmd, args)
 		},
@@ -67,8 +67,7 @@ func planCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.server.address, "server", "", "compare with a running gatefold, by its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when only NEW is given")
-	flags.DurationVar(&o.server.timeout, "timeout", time.Minute, "how long to wait for the answer of --server")
+	o.server.register(cmd, time.Minute, " when only NEW is given")
 	o.folder.register(flags)
 	o.format.register(flags, formatText, formatJSON, formatYAML, formatMarkdown)
 	return cmd
@@ -87,7 +86,7 @@ type planned struct {
 // report compares two folders, or the configuration of a running gatefold with a folder. It returns an error if
 // one side cannot be read.
 func (o *planOptions) report(cmd *cobra.Command, args []string) (*planned, error) {
-	if o.server.address == "" {
+	if len(args) == 2 {
 		return planReport(cmd.Context(), args[0], args[1], o.folder)
 	}
 	return o.serverReport(cmd.Context(), args[0], cmd.Flags())

@@ -124,11 +124,8 @@ func (o *planOptions) askSnapshot(ctx context.Context) (head snapshot.Head, side
 		}
 		return nil
 	})
-	if err != nil && address == defaultAdminAddress {
-		err = fmt.Errorf("%w; to compare two folders, name both, and another gatefold by --server", err)
-	}
 	side.Places = o.askPlaces(ctx)
-	return head, side, err
+	return head, side, o.server.orAsk(err, "to compare two folders, name both")
 }
 
 // askPlaces returns a function that asks a running gatefold for the places (file, line and column) of fields. The

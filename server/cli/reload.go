@@ -46,7 +46,7 @@ func reloadCommand() *cobra.Command {
 			return c.printReload(cmd.Context(), cmd.OutOrStdout(), body)
 		},
 	}
-	c.register(cmd, defaultTimeout)
+	c.register(cmd, defaultTimeout, "")
 	cmd.Flags().BoolVar(&promote, "promote", false, "send all Envoys what only those of stage canary have, also what these rejected")
 	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "serve nothing when the folder is empty or gone")
 	return cmd

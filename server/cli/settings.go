@@ -21,19 +21,28 @@ import (
 // settingsNone is the value of --config that means that no settings file is read.
 const settingsNone = "none"
 
-// settingAnnotation is the annotation of flags that a settings file may set.
+// configFlag is the name of the flag for the settings file.
+const configFlag = "config"
+
+// settingAnnotation is the annotation of flags that are settings.
 const settingAnnotation = "gatefold_setting"
 
-// markSetting allows a settings file to set the flag. A flag has the same name and meaning in a settings file
-// for all commands.
-func markSetting(f *pflag.Flag) {
+// markSetting makes a flag a setting: a settings file and the environment may set it. The rule: a setting is about
+// the site, and true for every command and at every time. These are the flags of serve, the same flags where other
+// commands read a folder as serve does, where the running gatefold is, and how strict the checks of the folder are.
+// A setting has the same name and meaning for all commands. All other flags belong to one invocation: what it asks,
+// writes, prints or overwrites.
+func markSetting(f *pflag.Flag) { annotate(f, settingAnnotation) }
+
+// annotate sets an annotation of a flag.
+func annotate(f *pflag.Flag, annotation string, values ...string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
 	}
-	f.Annotations[settingAnnotation] = []string{}
+	f.Annotations[annotation] = values
 }
 
-// isSetting reports whether a settings file may set the flag.
+// isSetting reports whether the flag is a setting.
 func isSetting(f *pflag.Flag) bool {
 	_, marked := f.Annotations[settingAnnotation]
 	return marked
@@ -44,13 +53,13 @@ func addConfigFlag(flags *pflag.FlagSet) {
 	has := false
 	flags.VisitAll(func(f *pflag.Flag) { has = has || isSetting(f) })
 	if has {
-		flags.String("config", "", "a file with values of flags, or none (default "+store.SettingsFile+" in the working directory, where it exists)")
+		flags.String(configFlag, "", "a file with values of flags, or none (default "+store.SettingsFile+" in the working directory, where it exists)")
 	}
 }
 
 // settingsFile returns the path of the settings file that was read, or "" if none was.
 func settingsFile(flags *pflag.FlagSet) string {
-	if name, err := flags.GetString("config"); err == nil && name != settingsNone {
+	if name, err := flags.GetString(configFlag); err == nil && name != settingsNone {
 		return name
 	}
 	return ""
@@ -62,7 +71,7 @@ func settingsFile(flags *pflag.FlagSet) string {
 // error has a line for each mistake, with line and column.
 func applySettings(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
-	config := flags.Lookup("config")
+	config := flags.Lookup(configFlag)
 	if config == nil || config.Value.String() == settingsNone {
 		return nil
 	}

@@ -63,7 +63,7 @@ func statusCommand() *cobra.Command {
 			return nil
 		},
 	}
-	o.client.register(cmd, defaultTimeout)
+	o.client.register(cmd, defaultTimeout, "")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "show the objects of this namespace alone; with NAME, its namespace (default \"default\")")
 	cmd.Flags().BoolVar(&o.problems, "problems", false, "show the problems alone, all of them, with the lines of the files")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print again whenever something changes, until Ctrl-C; with -o json or yaml, one document each time")

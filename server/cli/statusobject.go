@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store/visible"
 )
 
 // objectStatus is an object of the admin page /api/v1/status.
@@ -23,12 +24,12 @@ type statusRow [6]string
 // for each condition that reports a problem, or one row if no condition does. If the object is stale, one of the
 // rows says why. An object whose status has no parts has one row.
 func (o objectStatus) rows() []statusRow {
-	name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
+	name := visible.Text(strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/"))
 	state, reason, message := o.state()
 	var rows []statusRow
 	said := false
 	for _, part := range o.Status.Parts() {
-		row := statusRow{o.Kind, name, cmp.Or(part.Name, "-"), state, reason, message}
+		row := statusRow{o.Kind, name, cmp.Or(visible.Text(part.Name), "-"), state, reason, message}
 		for _, c := range part.Wrong() {
 			row[3], row[4], row[5] = c.Type+"="+string(c.Status), c.Reason, oneLine(c.Message)
 			rows = append(rows, row)

@@ -51,7 +51,13 @@ func testCommand() *cobra.Command {
 			"  gatefold test ./folder --fail-on-unknown --min-coverage 80\n" +
 			"  gatefold test -o github .\n" +
 			"  gatefold test ./folder --against http://127.0.0.1:8080 --against 8443=127.0.0.1:18443",
-		Args: exactly("the folder"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			// min-coverage as a setting is for runs without --against.
+			if len(o.against) > 0 && (cmd.Flags().Changed("min-coverage") || o.coverage) {
+				return errors.New("--against shows no rules: leave out --coverage and --min-coverage")
+			}
+			return exactly("the folder")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := o.run(cmd.Context(), args[0])
 			if err != nil {
@@ -90,9 +96,6 @@ type testRun struct {
 // run reads the folder and runs its tests. With --against, it sends the requests of the tests to an Envoy
 // instead. It returns an error if a flag is invalid, or if the folder or its tests cannot be read.
 func (o *testOptions) run(ctx context.Context, dir string) (testRun, error) {
-	if len(o.against) > 0 && (o.minCoverage > 0 || o.coverage) {
-		return testRun{}, errors.New("--against shows no rules: leave out --coverage and --min-coverage")
-	}
 	prefix := o.place()(dir)
 	tests, err := o.readTests(ctx, dir, prefix)
 	if err != nil {

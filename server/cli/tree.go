@@ -39,18 +39,15 @@ func treeCommand() *cobra.Command {
 		Long: "Print what a folder serves as a tree: Gateways, virtual hosts, routes, the matches that hand requests to other\n" +
 			"routes with those routes below them, and below each match the routes that it does not accept, with the reason.\n" +
 			"Listeners and routes that a Gateway does not accept are printed at its port, or after its ports. A rule that answers\n" +
-			"an error says why. Routes that an error keeps from serving anywhere come last. Without DIR it prints what the gatefold at --server serves now.\n" +
+			"an error says why. Routes that an error keeps from serving anywhere come last. Without DIR it prints what the gatefold at --admin-address serves now.\n" +
 			"Mistakes in the folder go to standard error; validate explains them. docs/json.md describes the JSON.",
 		Example: "  gatefold tree ./folder --host shop.example.com --path /cart\n" +
 			"  gatefold tree ./folder -n team-a\n" +
 			"  gatefold tree --route shop/cart   # what the running gatefold serves\n" +
 			"  gatefold tree ./folder -o dot | dot -Tsvg > tree.svg",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && o.server.address == "" {
-				o.server.address = defaultAdminAddress
-			}
-			if o.server.address != "" {
-				return noMore(cmd, args, 0)
+			if len(args) == 1 && serverGiven(cmd) {
+				return fmt.Errorf("tree prints a folder or what a running gatefold serves: leave out %q, or --%s", args[0], adminFlag)
 			}
 			return noMore(cmd, args, 1)
 		},
@@ -78,8 +75,7 @@ func treeCommand() *cobra.Command {
 	flags.StringVar(&o.filter.Path, "path", "", "show the rules that take this path")
 	flags.StringVarP(&o.filter.Namespace, "namespace", "n", "", "show the routes of this namespace, with all below them and the way to them")
 	flags.StringVar(&o.filter.Route, "route", "", "show this route, NAMESPACE/NAME, with all below it and the way to it")
-	flags.StringVar(&o.server.address, "server", "", "ask a running gatefold at its admin address: HOST:PORT, unix:/path or http://…; "+defaultAdminAddress+" when no DIR is given")
-	flags.DurationVar(&o.server.timeout, "timeout", 10*time.Second, "how long to wait for the answer of --server")
+	o.server.register(cmd, 10*time.Second, " when no DIR is given")
 	o.folder.register(flags)
 	o.format.register(flags, formatText, formatJSON, formatYAML, formatMermaid, formatDOT)
 	return cmd
@@ -112,10 +108,8 @@ func (o *treeOptions) nodes(cmd *cobra.Command, args []string) ([]*explain.TreeN
 func (o *treeOptions) ask(ctx context.Context, query url.Values) ([]*explain.TreeNode, error) {
 	code, body, err := o.server.get(ctx, "/api/v1/tree?"+query.Encode())
 	switch {
-	case err != nil && o.server.address == defaultAdminAddress:
-		return nil, fmt.Errorf("%w; to see a folder, name it, and another gatefold by --server", err)
 	case err != nil:
-		return nil, err
+		return nil, o.server.orAsk(err, "to see a folder, name it")
 	case code == http.StatusBadRequest:
 		return nil, errors.New(said(body))
 	case code != http.StatusOK:

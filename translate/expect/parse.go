@@ -187,6 +187,8 @@ func (r *Request) parseURL(method, text string) error {
 		return &mistake{text, "the request has no method", "begin the line with GET or another method"}
 	case !r.Connection() && !ir.IsToken(method):
 		return &mistake{method, fmt.Sprintf("%q is not a method", method), "begin the line with GET or another method"}
+	case strings.ToUpper(method) != method:
+		return &mistake{method, fmt.Sprintf("%q is in lower case, and methods are in capitals", method), "write " + strings.ToUpper(method)}
 	}
 	return nil
 }

@@ -163,6 +163,15 @@ func MethodFor(method, address string) string {
 	return cmp.Or(method, http.MethodGet)
 }
 
+// CheckMethod returns an error if a method has letters in lower case. HTTP allows such a method, and it is another
+// one than the method in capitals, but the person who writes "get" means GET.
+func CheckMethod(method string) error {
+	if upper := strings.ToUpper(method); upper != method && ir.IsToken(method) {
+		return fmt.Errorf("%q is not a method that clients send: methods are in capitals, write %s", method, upper)
+	}
+	return nil
+}
+
 // connectionQuery returns the query for a connection. It returns an error if there is a method, a header, or a
 // path other than "/", or if host or port are missing or invalid.
 func connectionQuery(method string, u *url.URL, headers []string) (Query, error) {
