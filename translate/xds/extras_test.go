@@ -18,7 +18,7 @@ import (
 
 // TestFiltersAreOffUntilARouteTurnsThemOn holds that every filter that a route can
 // name is in the chain, and off there: Envoy takes configuration for a filter that
-// the listener lacks without a word.
+// the listener lacks without a word. Only the filter that removes identity headers is always on.
 func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 	listener, manager := &listenerv3.Listener{}, &hcmv3.HttpConnectionManager{}
 	decode(t, Listener(&ir.Port{Name: "p", Addresses: []string{"::"}, Port: 80, Chains: []ir.Chain{{RouteConfig: "r"}}}).Body, listener)
@@ -27,7 +27,7 @@ func TestFiltersAreOffUntilARouteTurnsThemOn(t *testing.T) {
 	}
 	off := map[string]bool{}
 	for _, filter := range append(manager.HttpFilters, manager.UpgradeConfigs[0].Filters...) {
-		off[filter.Name] = filter.Disabled
+		off[filter.Name] = filter.Disabled != (filter.Name == forgedFilter().name)
 	}
 	action := forwardTo(ir.Backend{Cluster: "a", Weight: 1})
 	action.Extras = &ir.Extras{

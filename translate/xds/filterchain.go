@@ -59,7 +59,7 @@ var configurable = sync.OnceValue(func() []httpFilter {
 	return filters
 })
 
-// chainOf returns a filter chain with these filters, each disabled, and the router at the end. A filter for which
+// chainOf returns a filter chain with these filters, each disabled unless httpFilter.always is true, and the router at the end. A filter for which
 // httpFilter.joined is true is in the chain twice: for virtual hosts and for routes.
 func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	var chain []*hcmv3.HttpFilter
@@ -75,14 +75,14 @@ func chainOf(filters []httpFilter) []*hcmv3.HttpFilter {
 	})
 }
 
-// placeholder returns the filter as a disabled entry of the listener's filter chain. The parameter l says which
-// level enables and configures the filter: routes or virtual hosts.
+// placeholder returns the filter as an entry of the listener's filter chain, disabled unless f.always is true. The
+// parameter l says which level enables and configures the filter: routes or virtual hosts.
 func (f *httpFilter) placeholder(l level) *hcmv3.HttpFilter {
 	if f.resource {
 		return &hcmv3.HttpFilter{Name: f.name, Disabled: true, ConfigType: jwtDiscovery()}
 	}
 	return &hcmv3.HttpFilter{
-		Name: f.nameAt(l), Disabled: true,
+		Name: f.nameAt(l), Disabled: !f.always,
 		ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(f.chain())},
 	}
 }

@@ -21,8 +21,11 @@ type httpFilter struct {
 	// the route leaves empty. A joined filter is in the chain twice: first for virtual hosts, then for routes. So the
 	// two configurations never meet in one filter, and a route can disable its virtual host's filter (routeFilters).
 	joined bool
+	// always is true if the filter runs for every request, with the configuration of the chain. Other filters run only
+	// where a route or virtual host configures them.
+	always bool
 	// chain returns the configuration that the filter has in the listener's filter chain. With this configuration, the
-	// filter does nothing.
+	// filter does nothing, unless always is true.
 	chain func() message
 	// route returns the configuration for a route or virtual host with these extras. It returns nil if the filter
 	// has nothing to do there. It is not used if service is set.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	mutationv3 "github.com/envoyproxy/go-control-plane/envoy/config/common/mutation_rules/v3"
 	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -11,9 +12,17 @@ import (
 
 // forgedFilter returns the filter that removes identity headers (ir.Identity) from a client's request, and from its
 // trailers: some backends read both as one. It is the first filter, because later filters set these headers. Virtual
-// hosts and routes configure it, and Envoy applies both.
+// hosts and routes configure it, and Envoy applies both, after the configuration of the chain.
 func forgedFilter() httpFilter {
-	return httpFilter{name: "gatefold/identities", since: 1, chain: emptyMutation, route: removeForged}
+	return httpFilter{name: "gatefold/identities", since: 1, always: true, chain: removeUserTrailer, route: removeForged}
+}
+
+// removeUserTrailer returns the configuration of forgedFilter in the filter chain of the listener. With it, the filter
+// removes ir.UserHeader from the trailers of every request: dropClaims removes it only from the headers.
+func removeUserTrailer() message {
+	return &headerv3.HeaderMutation{Mutations: &headerv3.Mutations{
+		RequestTrailersMutations: []*mutationv3.HeaderMutation{removal(ir.UserHeader)},
+	}}
 }
 
 // removeForged returns the configuration of forgedFilter, or nil if extras.Forged is empty.
