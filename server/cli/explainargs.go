@@ -39,15 +39,17 @@ func readRequest(cmd *cobra.Command, args []string) (r requestArgs, err error) {
 	return r, noMore(cmd, args, 3)
 }
 
-// commonMethods are the methods that a running gatefold can be asked for without its address. Any other word in
+// commonMethods returns the methods that a running gatefold can be asked for without its address. Any other word in
 // front of a URL is a folder.
-var commonMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"}
+func commonMethods() []string {
+	return []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"}
+}
 
 // readOne parses an argument that is DIR or METHOD. It is METHOD if the command line names a running gatefold (the
 // parameter server). Otherwise it is METHOD if it is a common method, and DIR if it is any other word.
 func (r *requestArgs) readOne(word string, server bool) error {
 	upper, shown := strings.ToUpper(word), visible.Text(word)
-	switch folder, common := isFolder(word), slices.Contains(commonMethods, upper); {
+	switch folder, common := isFolder(word), slices.Contains(commonMethods(), upper); {
 	case server && folder:
 		return fmt.Errorf("%s is a folder: leave out --%s to ask the folder, or leave out %s", shown, adminFlag, shown)
 	case server, common && !folder:

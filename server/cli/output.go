@@ -26,11 +26,6 @@ func (f *outputFormat) register(flags *pflag.FlagSet, known ...outputFormat) {
 	flags.VarP(&formatFlag{value: f, known: known}, "output", "o", "print as "+joinFormats(known))
 }
 
-// allFormats returns the formats of all commands.
-func allFormats() []outputFormat {
-	return []outputFormat{formatText, formatJSON, formatYAML, formatGitHub, formatSARIF, formatMermaid, formatDOT, formatJUnit, formatMarkdown}
-}
-
 // formatFlag is the flag -o. It accepts only the formats that the command supports.
 type formatFlag struct {
 	value *outputFormat
