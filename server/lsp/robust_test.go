@@ -78,7 +78,7 @@ func TestStrangeEdits(t *testing.T) {
 		"contentChanges": []any{map[string]any{"text": strings.Replace(backendText, "type:", "tipe:", 1)}},
 	})
 	c.waitFor("backend.yaml", "UnknownField", func(p publishParams) bool {
-		return len(p.Diagnostics) == 2 && *p.Version == 9 && p.Diagnostics[1].Code == "UnknownField"
+		return len(p.Diagnostics) == 1 && *p.Version == 9 && p.Diagnostics[0].Code == "UnknownField"
 	})
 }
 
