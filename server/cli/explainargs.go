@@ -48,16 +48,16 @@ func commonMethods() []string {
 // readOne parses an argument that is DIR or METHOD. It is METHOD if the command line names a running gatefold (the
 // parameter server). Otherwise it is METHOD if it is a common method, and DIR if it is any other word.
 func (r *requestArgs) readOne(word string, server bool) error {
-	upper, shown := strings.ToUpper(word), visible.Text(word)
+	upper, shown, method := strings.ToUpper(word), visible.Text(word), explain.CheckMethod(word) == nil
 	switch folder, common := isFolder(word), slices.Contains(commonMethods(), upper); {
-	case server && folder:
+	case server && folder && !method:
 		return fmt.Errorf("%s is a folder: leave out --%s to ask the folder, or leave out %s", shown, adminFlag, shown)
 	case server, common && !folder:
 		r.method = word
 		return checkMethod(word)
 	case common && word == upper:
 		return fmt.Errorf("%s is a method and a folder: write ./%s for the folder, or add --%s", word, word, adminFlag)
-	case !folder && word == upper && explain.CheckMethod(word) == nil:
+	case !folder && word == upper && method:
 		return fmt.Errorf("%s is no folder; if it is a method, add --%s, the address of the running gatefold", shown, adminFlag)
 	}
 	r.folder = word
