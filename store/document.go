@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -23,6 +22,7 @@ type checker interface {
 	Check(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding
 	Recheck(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding
 	KindNotServed(gk apischema.GroupKind) (schema.KindNotServed, bool)
+	HasSpecField(gk apischema.GroupKind, name string) bool
 }
 
 // reader reads documents. Several goroutines may use it at once.
@@ -48,19 +48,27 @@ func (r reader) read(text []byte) *result {
 //   - It is a List of objects: each later call of step reads one of them.
 //   - It can be parsed, but has YAML mistakes, such as a duplicate key: open reads no object, and only records the
 //     policies in the document. The targets of these policies must answer an error, because they would be
-//     unprotected otherwise.
-//   - It cannot be parsed at all: open sets unparsed, and file.finish looks for policies in the text.
+//     unprotected otherwise. The mistakes do not count if the document belongs to another program.
+//   - It cannot be parsed at all: open sets unparsed, and file.finish looks for policies in the text, unless the text
+//     belongs to another program.
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
-	value, ok := d.decode()
+	value, mistakes := d.decode()
 	d.took.parse = time.Since(begin)
-	if ok {
+	switch object, _ := value.(map[string]any); {
+	case value == nil:
+		d.unread(mistakes)
+	case len(mistakes) == 0:
 		d.document(value)
 		d.took.validate = time.Since(begin) - d.took.parse
-	} else if value == nil {
-		d.unparsed = d.broken
-	} else {
+	case d.isForeignDespite(value, mistakes):
+		d.addForeign(nil, object)
+	default:
+		for _, p := range mistakes {
+			p.Object = keyOf(object)
+			d.fail(p)
+		}
 		d.salvage(nil, d.loosely(), 0)
 	}
 	return d
@@ -98,32 +106,6 @@ type documentReader struct {
 	outer    map[string]any
 	elements []any
 	next     int
-}
-
-// decode parses the document, reports its YAML mistakes and returns its value. ok is false if there is no
-// value, or if the YAML has mistakes.
-func (d *documentReader) decode() (value any, ok bool) {
-	if p, unfit := unfitText(d.text); unfit {
-		d.fail(finding{Problem: p})
-		return nil, false
-	}
-	root, err := parseYAML(bytes.NewReader(d.text))
-	if err != nil {
-		d.syntax, d.broken = err, true
-		return nil, false
-	}
-	if root == nil {
-		return nil, false
-	}
-	correctLines(root, d.text)
-	d.root = root
-	value, problems := decodeYAML(root)
-	object, _ := value.(map[string]any)
-	for _, p := range problems {
-		p.Object = keyOf(object)
-		d.fail(p)
-	}
-	return value, value != nil && len(problems) == 0
 }
 
 // fail adds an error that already has its line and column, and marks the document as broken. It also sets the
@@ -181,15 +163,20 @@ func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
 	switch {
-	case ok && isForeign(object), isList && isForeignList(list):
-		d.foreign = append(d.foreign, foreign{place: placeOf(d.root)})
+	case ok && d.isForeign(object), isList && isForeignList(list):
+		d.addForeign(nil, object)
+		if metadata, _ := object["metadata"].(map[string]any); metadata["name"] != nil {
+			where := placeOf(d.root)
+			d.doubt = []finding{{Problem: missingField("apiVersion", object), width: where.width}}
+			d.doubt[0].Line, d.doubt[0].Column = where.line, where.column
+		}
+		return
+	case !ok && !isList && isForeignText(d.text):
+		d.addForeign(nil, nil)
+		d.doubt = []finding{d.notAnObject(value)}
 		return
 	case !ok:
-		d.fail(finding{Problem: manifest.Problem{
-			Code: "NotAnObject", Line: d.root.Line, Column: d.root.Column,
-			Message: "the document is " + describe(value) + ", not an object",
-			Hint:    "an object begins with apiVersion:, kind: and metadata:; write --- between objects, not a list",
-		}})
+		d.fail(d.notAnObject(value))
 		d.salvage(nil, d.loosely(), 0)
 		return
 	}
@@ -304,9 +291,7 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	} else if p, wrong := unknownKind(gvk); wrong {
 		d.report(at, object, p)
 	} else {
-		where := find(d.root, slices.Concat(at, parsePath("kind")))
-		opens, policy := openedBy(object)
-		d.foreign = append(d.foreign, foreign{gvk.GroupKind(), where, opens, policy})
+		d.addForeign(at, object)
 	}
 	return gvk, false
 }

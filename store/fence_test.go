@@ -84,8 +84,8 @@ func TestFence(t *testing.T) {
 		},
 		"what a broken file keeps": {
 			{base, start},
-			{base.with(files{"shop/a.yaml": "a: ["}), "LastGoodKept InvalidYAML"},
-			{base.with(files{"shop/a.yaml": "a: [", "platform/spaces.yaml": space("shop", "new/**") + "---\n" + space("blog", "blog/**")}), "+blog +shop -a InvalidYAML"},
+			{base.with(files{"shop/a.yaml": "kind: ["}), "LastGoodKept InvalidYAML"},
+			{base.with(files{"shop/a.yaml": "kind: [", "platform/spaces.yaml": space("shop", "new/**") + "---\n" + space("blog", "blog/**")}), "+blog +shop -a InvalidYAML"},
 		},
 		"objects move within their fence, and out of it": {
 			{base, start},
@@ -102,7 +102,7 @@ func TestFence(t *testing.T) {
 		"a fence that cannot be read stays as it was": {
 			{base, start},
 			{base.with(files{"platform/spaces.yaml": space("shop", "/shop/**") + "---\n" + space("blog", "blog/**")}), "+blog LastGoodKept InvalidValue"},
-			{base.with(files{"platform/spaces.yaml": "a: [", "x.yaml": in("shop", "c", "/1")}), "LastGoodKept OutsideFence InvalidYAML"},
+			{base.with(files{"platform/spaces.yaml": "kind: [", "x.yaml": in("shop", "c", "/1")}), "LastGoodKept OutsideFence InvalidYAML"},
 		},
 		"declared namespaces alone": {
 			{files{"a.yaml": in("shop", "a", "/1"), "b.yaml": in("blog", "b", "/1")}, "HOLD NamespacesMissing"},
@@ -140,12 +140,12 @@ func TestFence(t *testing.T) {
 			{base.with(files{"platform/spaces.yaml": base["platform/spaces.yaml"] + "---\n" + in("shop", "r", "no-slash")}), start + " RuleViolated"},
 		},
 		"nothing is open at a start with a broken fence": {
-			{base.with(files{"platform/spaces.yaml": "a: ["}), "HOLD ClusterPathsBroken InvalidYAML"},
+			{base.with(files{"platform/spaces.yaml": "kind: ["}), "HOLD ClusterPathsBroken InvalidYAML"},
 			{base.with(files{"platform/spaces.yaml": space("shop", "[")}), "HOLD ClusterPathsBroken InvalidValue"},
 			{base.with(files{"platform/other.yaml": strings.Replace(space("x", ""), "Namespace", "Namespce", 1)}), "HOLD ClusterPathsBroken UnknownKind"},
 			{base.with(files{"platform/other.yaml": "metadata: {name: x}\n"}), "HOLD ClusterPathsBroken RequiredField"},
 			{base, start},
-			{base.with(files{"platform/spaces.yaml": "a: ["}), "LastGoodKept InvalidYAML"},
+			{base.with(files{"platform/spaces.yaml": "kind: ["}), "LastGoodKept InvalidYAML"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,7 @@ type oddities struct {
 	rejected []*rejectedDefinition // objects that cannot be served
 	problems []manifest.Problem    // with their places in the file
 	foreign  []foreign
+	doubts   []manifest.Problem // remarks.doubt of the documents, with their places in the file
 }
 
 // oddities returns everything in the file other than definitions. The result is empty if the file has only
@@ -172,6 +173,14 @@ func (f *file) finish(r reader) {
 		for _, p := range said.problems {
 			all.problems = append(all.problems, f.placed(d, p))
 		}
+		for _, p := range said.doubt {
+			p.Severity = manifest.Error
+			all.doubts = append(all.doubts, f.placed(d, p))
+		}
+		if f.source == manifest.ClusterPaths { // what is hidden there may be a path policy
+			all.problems = append(all.problems, all.doubts...)
+			all.doubts = nil
+		}
 		more += said.unlisted
 		for _, o := range said.foreign {
 			o.place.line += d.line - 1
@@ -207,7 +216,7 @@ func (f *file) define(d *document) {
 		f.definitions = append(f.definitions, &definition{&d.items[i], f, d, len(f.definitions)})
 		f.count(d.items[i].object)
 	}
-	if d.broken {
+	if d.broken || f.source == manifest.ClusterPaths && len(d.remarks().doubt) > 0 {
 		f.tally.broken++
 	}
 	if f.source == manifest.ClusterPaths && d.hidesNamespace() {
@@ -247,11 +256,15 @@ func (f *file) flawed() bool {
 
 // fileProblems returns the problems of the given files, unsorted. The parameter flawed has, by path, all files with
 // problems or with objects of kinds that gatefold does not read (see file.flawed). The result includes the warnings
-// about these kinds (foreignKinds).
-func fileProblems(flawed map[string]*file) []manifest.Problem {
+// about these kinds (foreignKinds). The parameter kept has the stale objects by file: the doubts of such a file (see
+// remarks.doubt) are problems, too.
+func fileProblems(flawed map[string]*file, kept map[string]map[manifest.Key]struct{}) []manifest.Problem {
 	var all []manifest.Problem
-	for _, f := range flawed {
+	for path, f := range flawed {
 		all = append(all, f.oddities().problems...)
+		if len(kept[path]) > 0 {
+			all = append(all, f.oddities().doubts...)
+		}
 	}
 	_, foreign := foreignKinds(flawed)
 	return append(all, foreign...)

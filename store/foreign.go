@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,9 +16,9 @@ import (
 )
 
 // Ignored counts the objects of one kind that gatefold does not use, such as manifests of other programs. Such
-// objects are no mistake. A document without apiVersion and kind counts as one object.
+// objects are no mistake. A document that is no object of a kind counts as one object.
 type Ignored struct {
-	// Kind is KIND.GROUP, such as Deployment.apps. It is "" for documents without apiVersion and kind.
+	// Kind is KIND.GROUP, such as Deployment.apps. It is "" for documents that have no kind.
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
 }
@@ -135,41 +137,120 @@ func (s *sight) first() *[]manifest.Unserved {
 	return &list
 }
 
-// isForeign reports whether a document is no Kubernetes object. Such a document has neither apiVersion nor
-// kind, not even misspelt. It also has no field that shows an incomplete Kubernetes object, such as
-// metadata.name or spec.rules.
-func isForeign(object map[string]any) bool {
-	for key, value := range object {
-		items, isList := value.([]any)
-		if key == "apiVersion" || key == "kind" || looksLikeHead(key, value) || ownField(key) || key == "items" && isList && !isForeignList(items) {
+// isForeign reports whether an object belongs to another program because of what it lacks: its apiVersion or kind is
+// missing or is no text, it does not look like an object that gatefold reads (looksOwn), and it is not meant as a
+// policy (kindByTargets).
+func (d *documentReader) isForeign(object map[string]any) bool {
+	if textOf(object["apiVersion"]) != "" && textOf(object["kind"]) != "" {
+		return false
+	}
+	return !looksOwn(object) && d.kindByTargets(object, versionsOf(object)) == nil
+}
+
+// looksOwn reports whether an object is probably meant for gatefold. Its group is one of the table, or nearly one; or
+// its kind is one of the table, or nearly one, or List. An object without a kind is also meant for gatefold if its
+// fields say so (hasOwnFields).
+func looksOwn(object map[string]any) bool {
+	word := wordOfKind(object)
+	if strings.EqualFold(word, kindList) || word != "" && nearestKind(word) != nil {
+		return true
+	}
+	return word == "" && hasOwnFields(object) || slices.ContainsFunc(versionsOf(object), func(gv apischema.GroupVersion) bool { return isOwnGroup(gv.Group) })
+}
+
+// isForeignDespite reports whether the value of a document with YAML mistakes, such as a duplicate key, belongs to
+// another program, so that its mistakes do not count. What exceeds a limit is an error in any file.
+func (d *documentReader) isForeignDespite(value any, mistakes []finding) bool {
+	if slices.ContainsFunc(mistakes, func(p finding) bool {
+		return slices.Contains([]string{"AliasCycle", "TooDeep", "TooManyAliases"}, p.Code)
+	}) {
+		return false
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		list, isList := value.([]any)
+		return isList && isForeignList(list)
+	}
+	if len(valuesOf(object, "kind")) != 1 || len(valuesOf(object, "apiVersion")) != 1 {
+		return d.isForeign(object) && !looksOwn(object) && isForeignText(d.text)
+	}
+	gvk := apischema.FromAPIVersionAndKind(textOf(object["apiVersion"]), textOf(object["kind"]))
+	_, known := d.schemas.KindNotServed(gvk.GroupKind())
+	_, wrong := unknownKind(gvk)
+	return d.isForeign(object) && isForeignText(d.text) || gvk.Kind != "" && !gvk.GroupVersion().Empty() && !known && !wrong && !isList(object)
+}
+
+// addForeign records an object, or a document, of another program. The parameter at is its path in the document, and
+// object is nil if it is no object.
+func (d *documentReader) addForeign(at fieldPath, object map[string]any) {
+	gv, _ := apischema.ParseGroupVersion(textOf(object["apiVersion"]))
+	one := foreign{kind: gv.WithKind(kindWord(object["kind"])).GroupKind(), place: placeOf(d.root)}
+	if one.kind.Kind == "" {
+		one.kind.Group = ""
+	} else {
+		one.place = find(d.root, slices.Concat(at, parsePath("kind")))
+		one.opens, one.unserved = openedBy(object)
+	}
+	d.foreign = append(d.foreign, one)
+}
+
+// headLine matches a line with the key kind or apiVersion in a text that may be no YAML, and its value.
+var headLine = regexp.MustCompile(`(?im)^[\s{,-]*["']?(kind|apiversion)["']?\s*:[ \t]*["']?([^\s"',#}]*)`)
+
+// isForeignText reports whether a text that cannot be parsed belongs to another program. It has none of the words
+// of gatefold's kinds, and each of its kinds is known to be none that gatefold reads. A text without a kind must
+// have no apiVersion of Kubernetes' core either, because the kind may be misspelt.
+func isForeignText(text []byte) bool {
+	if containsAny(bytes.ToLower(text), "gateway.networking", "kgateway", "gatefold", "targetref", "targetselector", "parentref", "backendref") {
+		return false
+	}
+	core, kinds := false, 0
+	for _, head := range headLine.FindAllSubmatch(text, -1) {
+		value := string(head[2])
+		if strings.EqualFold(string(head[1]), "apiVersion") {
+			core = core || value == "v1" || value == "" || strings.Contains(value, "{{")
+			continue
+		}
+		word := kindWord(value)
+		if word == "" || strings.EqualFold(word, kindList) || nearestKind(word) != nil {
 			return false
+		}
+		kinds++
+	}
+	return kinds > 0 || !core
+}
+
+// nearestKind returns the kind of the table with the name, or a name that differs in at most maxMisspelt letters. It is nil if
+// there is none.
+func nearestKind(word string) *kind {
+	for most := range maxMisspelt + 1 {
+		for i := range kinds {
+			if slices.ContainsFunc(kinds[i].words()[:2], func(name string) bool { return manifest.Distance(name, strings.ToLower(word)) == most }) {
+				return &kinds[i]
+			}
+		}
+	}
+	return nil
+}
+
+// isOwnGroup reports whether a group that is not empty is one of the table, or nearly one.
+func isOwnGroup(group string) bool {
+	return group != "" && (meansKgateway(group) || slices.ContainsFunc(kinds, func(k kind) bool { return k.group != "" && nearGroup(k.group, group) }))
+}
+
+// hasOwnFields reports whether an object without a kind is probably one that gatefold reads: its spec has a field of
+// routes, Gateways or policies, the object itself has the fields of a route, it has a name and an apiVersion without
+// a group, or it is a list of such objects.
+func hasOwnFields(object map[string]any) bool {
+	spec, _ := object["spec"].(map[string]any)
+	for key := range spec {
+		if slices.Contains([]string{"parentRefs", "parentRef", "targetRefs", "targetSelectors", "backendRefs", "gatewayClassName", "hostnames", "rules", "listeners"}, key) {
+			return true
 		}
 	}
 	metadata, _ := object["metadata"].(map[string]any)
-	spec, hasSpec := object["spec"].(map[string]any)
-	if metadata["name"] != nil || metadata != nil && hasSpec {
-		return false
-	}
-	for key := range spec {
-		if ownField(key) || key == "hostnames" || key == "rules" || key == "listeners" {
-			return false
-		}
-	}
-	return true
-}
-
-// looksLikeHead reports whether a field is probably meant as apiVersion or kind: its key is similar to
-// apiVersion, or its key is similar to kind and its value is similar to a known kind. The result is false if the
-// value is not a text.
-func looksLikeHead(key string, value any) bool {
-	text, isText := value.(string)
-	if len(key) > 2*len("apiVersion") || !isText {
-		return false
-	}
-	if isLikeAPIVersion(key) {
-		return true
-	}
-	return manifest.Distance(strings.ToLower(key), "kind") <= 2 && manifest.Nearest(text, allKindNames()) != ""
+	items, _ := object["items"].([]any)
+	return object["parentRefs"] != nil && object["rules"] != nil || metadata["name"] != nil && object["apiVersion"] == "v1" || !isForeignList(items)
 }
 
 // isLikeAPIVersion reports whether a key is apiVersion or similar to apiVersion.
@@ -187,42 +268,24 @@ func misspeltHead(object map[string]any) string {
 	return ""
 }
 
-// ownField reports whether a field of this name shows that an object is meant for gatefold, even if the object
-// has no kind.
-func ownField(key string) bool {
-	switch key {
-	case "parentRefs", "parentRef", "targetRefs", "targetSelectors", "backendRefs", "gatewayClassName":
-		return true
-	}
-	return false
-}
-
-func allKindNames() []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = k.name
-	}
-	return names
-}
-
-// isForeignList reports whether no item of a list looks like a Kubernetes object. It is true for an empty list.
+// isForeignList reports whether no item of a list looks like an object that gatefold reads. It is true for an empty list.
 func isForeignList(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool {
 		object, ok := item.(map[string]any)
-		return ok && !isForeign(object)
+		return ok && looksOwn(object)
 	})
 }
 
 // maxIgnoredShown is how many kinds IgnoredWords names.
 const maxIgnoredShown = 10
 
-// IgnoredWords returns texts for a log or a summary: "4 Deployment.apps", "1 Pod", "2 documents without
-// apiVersion and kind". After maxIgnoredShown kinds, the last text is the number of the other kinds.
+// IgnoredWords returns texts for a log or a summary: "4 Deployment.apps", "1 Pod", "2 documents of other
+// programs". After maxIgnoredShown kinds, the last text is the number of the other kinds.
 func IgnoredWords(ignored []Ignored) []string {
 	var words []string
 	for _, o := range ignored[:min(len(ignored), maxIgnoredShown)] {
 		if o.Kind == "" {
-			words = append(words, plural(o.Count, "document")+" without apiVersion and kind")
+			words = append(words, plural(o.Count, "document")+" of other programs")
 		} else {
 			words = append(words, fmt.Sprintf("%d %s", o.Count, o.Kind))
 		}

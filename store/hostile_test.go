@@ -20,6 +20,7 @@ import (
 // bombs are texts that must be rejected, each by its code, without running away.
 func bombs() map[string]string {
 	const mebibyte = 1 << 20
+	const ours = "# gatefold\n" // else it would be a text of another program, which is not used
 	var aliases strings.Builder
 	aliases.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := range 9 {
@@ -37,25 +38,25 @@ func bombs() map[string]string {
 		"AliasCycle":                         "a: &a {b: [*a]}\n",
 		"AliasCycle merged":                  "a: &a\n  <<: *a\n",
 		"TooDeep":                            strings.Repeat("[", 65) + strings.Repeat("]", 65),
-		"TooDeep by thousands":               strings.Repeat("[", 290_000),
-		"TooDeep in blocks":                  strings.Repeat("- ", 20_000) + "x",
+		"TooDeep by thousands":               ours + strings.Repeat("[", 290_000),
+		"TooDeep in blocks":                  ours + strings.Repeat("- ", 20_000) + "x",
 		"TooDeep in mappings":                strings.Repeat("{a: ", 65) + strings.Repeat("}", 65),
-		"DocumentTooLarge":                   strings.Repeat("[],", 5*mebibyte),
-		"DocumentTooLarge lines":             strings.Repeat("a: b\n", 3*mebibyte),
-		"DuplicateKey":                       strings.Repeat("a: b\n", 100_000),
+		"DocumentTooLarge":                   ours + strings.Repeat("[],", 5*mebibyte),
+		"DocumentTooLarge lines":             ours + strings.Repeat("a: b\n", 3*mebibyte),
+		"DuplicateKey":                       ours + strings.Repeat("a: b\n", 100_000),
 		"InvalidUTF8":                        "a: \xff\n",
 		"InvalidUTF8 UTF-16":                 "\xff\xfea\x00:\x00",
 		"BinaryFile NUL":                     "a: \x00\n",
-		"InvalidYAML quote":                  "a: \"" + strings.Repeat("x\n", 250_000),
-		"InvalidYAML line":                   "a: b: " + strings.Repeat("x", 15*mebibyte),
-		"InvalidYAML tabs":                   strings.Repeat("\t", 15*mebibyte) + "a: b",
+		"InvalidYAML quote":                  ours + "a: \"" + strings.Repeat("x\n", 250_000),
+		"InvalidYAML line":                   ours + "a: b: " + strings.Repeat("x", 15*mebibyte),
+		"InvalidYAML tabs":                   ours + strings.Repeat("\t", 15*mebibyte) + "a: b",
 		"RequiredField comments":             "kind: HTTPRoute\na: b\n" + strings.Repeat("#\n", 250_000),
 		"RequiredField text":                 "kind: HTTPRoute\na: |\n" + strings.Repeat(" x y z w\n", 250_000),
 		"RequiredField long line":            "kind: HTTPRoute\na: " + strings.Repeat("x", 15*mebibyte),
 		"TooMany rules":                      "kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: a}\nspec: {rules: [" + strings.Repeat("{},", maxNodes/2-20) + "]}",
 		"MoreProblems of a list":             "kind: List\napiVersion: v1\nitems: [" + strings.Repeat("{},", maxNodes/2-20) + "]",
 		"RequiredField keys":                 manyKeys(50_000),
-		"MoreProblems":                       strings.Repeat("a: [\n---\n", 15_000),
+		"MoreProblems":                       strings.Repeat(ours+"a: [\n---\n", 15_000),
 		"InvalidValue key of 4,000,000 bits": tlsSecret(4_000_000),
 		"InvalidValue key of 8,200 bits":     tlsSecret(8_200),
 		"TooManyDocuments":                   strings.Repeat("a\n---\n", 2*mebibyte),

@@ -9,7 +9,7 @@ import (
 
 // keeps reports whether an object that its file no longer defines stays served. One of these reasons is enough:
 //   - The file is skipped.
-//   - A document of the file is broken.
+//   - A document of the file is broken, or is a text of another program that cannot be parsed and may be the object's.
 //   - Path policies reject a definition in the file. The object may have been renamed to this rejected object. This
 //     reason does not count for cluster-scoped objects.
 //
@@ -21,7 +21,7 @@ func (s *serving) keeps(before served) bool {
 	if f == nil || s.keepNothing || !s.fence.permits(path, before.object) {
 		return false
 	}
-	return f.tally.broken > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
+	return f.tally.broken+len(f.oddities().doubts) > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
 // keepMoved lets the last valid version of an object stay served if another file has an invalid definition of the

@@ -101,25 +101,55 @@ func unknownKind(gvk k8sschema.GroupVersionKind) (p manifest.Problem, ok bool) {
 }
 
 // similarKind returns the kind of the table that a user probably meant by gvk, or nil. There are two cases:
-//   - The kind is in the group of gvk, and its name is similar to the name in gvk.
-//   - The kind is in another group, and has the same name as in gvk. This case has one more condition: the two
-//     groups are similar, or the group of gvk is in the table, or it is a group of kgateway (meansKgateway).
+//   - The kind is in the group of gvk, and its name differs in at most two letters; three in a group that has a name,
+//     where every unknown kind is a mistake.
+//   - The kind is in another group, which is similar to that of gvk (nearGroup), and its name differs in at most two
+//     letters; or the group of gvk is one of ours, or nearly one (isOwnGroup), or of Kubernetes, and the name is the same.
 func similarKind(gvk k8sschema.GroupVersionKind) *kind {
-	ours := len(kindNames(gvk.Group)) > 0
+	ours := len(kindNames(gvk.Group)) > 0 || isOwnGroup(gvk.Group) || kubernetesGroup(gvk.Group)
 	var best *kind
 	least := 0
 	for i := range kinds {
 		k := &kinds[i]
-		sameName := strings.EqualFold(k.name, gvk.Kind)
-		if k.group != gvk.Group && !sameName {
+		d := manifest.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
+		most := maxMisspelt
+		switch {
+		case k.group == gvk.Group && gvk.Group != "":
+			most++
+		case k.group == gvk.Group || nearGroup(k.group, gvk.Group):
+		case ours:
+			most = 0
+		default:
 			continue
 		}
-		d := manifest.Distance(k.group, strings.ToLower(gvk.Group)) + manifest.Distance(strings.ToLower(k.name), strings.ToLower(gvk.Kind))
-		if near := d <= 3 && d < len(gvk.Kind) || sameName && (ours || meansKgateway(gvk.Group)); near && (best == nil || d < least) {
+		if near := d <= most && d < len(gvk.Kind); near && (best == nil || d < least) {
 			best, least = k, d
 		}
 	}
 	return best
+}
+
+// maxMisspelt is the largest number of letters in which a kind may differ from one that is meant.
+const maxMisspelt = 2
+
+// nearGroup reports whether a group that a user wrote is probably meant as a group of the table: it is similar, or one is
+// a part of the other, such as kgateway.dev and gateway.kgateway.dev.
+func nearGroup(group, written string) bool {
+	written = strings.ToLower(written)
+	switch {
+	case group == "" || written == "":
+		return group == written || written == "core"
+	case strings.HasSuffix(group, "."+written) && strings.Contains(written, "."), strings.HasSuffix(written, "."+group):
+		return true
+	}
+	_, domain, _ := strings.Cut(group, ".")
+	return manifest.Distance(group, written) <= 3 || manifest.Distance(domain, written) <= maxMisspelt
+}
+
+// kubernetesGroup reports whether a group belongs to Kubernetes. None of them but those of the table has a kind with
+// a name of the table.
+func kubernetesGroup(group string) bool {
+	return strings.HasSuffix(group, "k8s.io") || slices.Contains([]string{"apps", "batch", "core", "extensions", "gateway", "networking", "policy"}, group)
 }
 
 // meansKgateway reports whether a group contains "kgateway", or is an earlier group of Gloo Gateway.

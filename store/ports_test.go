@@ -64,8 +64,8 @@ func TestPortsOfNamespaces(t *testing.T) {
 			{base, start},
 			{base.with(files{"platform/s.yaml": strings.Replace(base["platform/s.yaml"], "9000-9100", "9000", 1)}), "+edge -mine PortNotAllowed"},
 			{base, "+edge +mine"},
-			{base.with(files{"edge/g.yaml": "a: ["}), "InvalidYAML LastGoodKept"},
-			{base.with(files{"edge/g.yaml": "a: [", "platform/s.yaml": strings.Replace(base["platform/s.yaml"], "9000-9100", "9000", 1)}), "+edge -mine InvalidYAML"},
+			{base.with(files{"edge/g.yaml": "kind: ["}), "InvalidYAML LastGoodKept"},
+			{base.with(files{"edge/g.yaml": "kind: [", "platform/s.yaml": strings.Replace(base["platform/s.yaml"], "9000-9100", "9000", 1)}), "+edge -mine InvalidYAML"},
 		},
 		"a grant that cannot be read leaves the last one in force": {
 			{base, start},

@@ -22,9 +22,10 @@ type remarks struct {
 	rejected []rejectedObject
 	foreign  []foreign
 	problems []finding
-	unlisted int   // number of problems that are not in problems
-	syntax   error // the parser's error; document.explain explains it
-	unparsed bool  // the text cannot be parsed: file.finish looks for policies in it (reader.salvageText)
+	doubt    []finding // problems of a text of another program, told only if an object is kept because of it
+	unlisted int       // number of problems that are not in problems
+	syntax   error     // the parser's error; document.explain explains it
+	unparsed bool      // the text cannot be parsed: file.finish looks for policies in it (reader.salvageText)
 }
 
 // remarks returns everything in the document other than items. The result is empty if the document has only
@@ -39,7 +40,7 @@ func (r *result) remarks() remarks {
 // hidesNamespace reports whether a broken part of the document may be a Namespace.
 func (r *result) hidesNamespace() bool {
 	said := r.remarks()
-	return r.broken && (said.syntax != nil || said.unlisted > 0 || slices.ContainsFunc(said.problems, func(p finding) bool {
+	return len(said.doubt) > 0 || r.broken && (said.syntax != nil || said.unlisted > 0 || slices.ContainsFunc(said.problems, func(p finding) bool {
 		return p.Severity == manifest.Error && (p.Object.IsZero() || isNamespace(p.Object))
 	}))
 }

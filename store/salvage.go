@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -59,58 +58,9 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	d.broken = broken
 }
 
-// foreignTargets returns the kinds of targets that servedWithout looks for in policies of other programs.
-func foreignTargets() []apischema.GroupKind {
-	return []apischema.GroupKind{
-		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
-		{Group: gatewayGroup, Kind: "GRPCRoute"}, {Group: gatewayGroup, Kind: "ListenerSet"},
-	}
-}
-
-// openedBy says which targets are served without a policy of another program, as servedWithout does. An object is
-// such a policy if its spec has a field for targets. For any other object, the results are "" and nil.
-func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
-	spec, _ := object["spec"].(map[string]any)
-	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
-		return "", nil
-	}
-	return servedWithout(object)
-}
-
-// servedWithout is called with a policy that gatefold does not serve. Its first result says which targets are served
-// without the policy, such as "HTTPRoute shop/cart is served without it". The second result is the record of the
-// policy. Only targets of the kinds in foreignTargets count. Without such a target, the results are "" and nil.
-func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
-	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
-	r.search(object)
-	if len(r.found) == 0 {
-		return "", nil
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	namespace := cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
-	verb := " is served without it"
-	if len(r.found) > 1 {
-		verb = " are served without it"
-	}
-	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
-}
-
 // maxUnserved limits the records of policies that gatefold does not serve: at most maxUnserved policies are
 // recorded for each kind, and at most maxUnserved targets for each policy.
 const maxUnserved = 64
-
-// unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.
-func unservedPolicy(object map[string]any, namespace string, targets []Target) *manifest.Unserved {
-	metadata, _ := object["metadata"].(map[string]any)
-	group, _, _ := strings.Cut(textOf(object["apiVersion"]), "/")
-	policy := &manifest.Unserved{Policy: manifest.Key{
-		Group: clean(group), Kind: clean(textOf(object["kind"])), Namespace: clean(namespace), Name: clean(textOf(metadata["name"])),
-	}}
-	for _, target := range targets[:min(len(targets), maxUnserved)] {
-		policy.Targets = append(policy.Targets, target.words(namespace))
-	}
-	return policy
-}
 
 // written returns the object at a path as it is written. Unlike the validated object, it has fields that are
 // not in the schema. It returns nil if the value at the path is no object.
@@ -143,7 +93,7 @@ func (d *documentReader) valueAt(at fieldPath) any {
 
 // salvageObject records the policies in an object whose kind is missing or not known, for example misspelt. If the
 // object itself is meant as a policy, salvageObject records this policy, with the given problems as its mistakes.
-// Otherwise, if the object has no kind, salvageObject searches for policies in the values that the object contains.
+// Otherwise, if the object has no kind, salvageObject searches for policies in its items.
 func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	object := d.written(at)
 	if !d.closeFor(at, object, problems) && len(valuesOf(object, "kind")) == 0 {
@@ -151,10 +101,10 @@ func (d *documentReader) salvageObject(at fieldPath, problems []finding) {
 	}
 }
 
-// maxSalvageDepth limits how deep the method salvage descends into lists and mappings to find policies.
+// maxSalvageDepth limits how deep the method salvage descends into lists in lists.
 const maxSalvageDepth = 6
 
-// salvage records the policies in a value, which is all or a part of a document that cannot be read as objects.
+// salvage records the policies in a value, which is an object, a list of objects, or a List, and cannot be read as such.
 // The parameter at is the path of the value. If depth is more than maxSalvageDepth, salvage does nothing.
 func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 	if depth > maxSalvageDepth {
@@ -169,19 +119,24 @@ func (d *documentReader) salvage(at fieldPath, value any, depth int) {
 		if d.closeFor(at, v, d.problems) || len(valuesOf(v, "kind")) > 0 && !isList(v) {
 			return
 		}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			below := append(slices.Clip(at), step{named: true, key: name})
-			if item, ok := v[name].(map[string]any); ok {
-				d.salvage(below, itemOf(v, item), depth+1)
-				continue
+		for _, items := range valuesOf(v, "items") {
+			d.salvageItems(append(slices.Clip(at), step{named: true, key: "items"}), v, items, depth)
+		}
+	}
+}
+
+// salvageItems records the policies among the items of a list, or in items itself if that is an object. The parameter
+// at is the path of items.
+func (d *documentReader) salvageItems(at fieldPath, list map[string]any, items any, depth int) {
+	switch v := items.(type) {
+	case map[string]any:
+		d.salvage(at, itemOf(list, v), depth+1)
+	case []any:
+		for i, element := range v {
+			if item, ok := element.(map[string]any); ok {
+				element = itemOf(list, item)
 			}
-			list, _ := v[name].([]any)
-			for i, element := range list {
-				if item, ok := element.(map[string]any); ok {
-					element = itemOf(v, item)
-				}
-				d.salvage(append(slices.Clip(below), step{index: i}), element, depth+1)
-			}
+			d.salvage(append(slices.Clip(at), step{index: i}), element, depth+1)
 		}
 	}
 }
@@ -243,7 +198,7 @@ func (r reader) salvageText(text []byte, problems []finding) (found []rejectedOb
 // targets of the policy then answer an error, and closeFor returns true. If the object is not meant as a
 // policy, or is of a kind that gatefold does not serve, closeFor does nothing and returns false.
 func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems []finding) bool {
-	k, metadata := meantPolicy(object)
+	k, metadata := d.meantPolicy(object)
 	if k == nil || d.isNotServed(object) {
 		return false
 	}
@@ -274,7 +229,7 @@ func (f finding) text() string {
 // for example because two objects are in one document (see valuesOf). The first kind of a policy counts; if there is
 // none, kindByTargets guesses the kind. If there are as many metadata as kinds, the result has the metadata at the
 // position of the kind. Otherwise it has the first metadata.
-func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
+func (d *documentReader) meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 	all := valuesOf(object, "metadata")
 	names := valuesOf(object, "kind")
 	if len(all)+len(names) == 0 {
@@ -293,25 +248,31 @@ func meantPolicy(object map[string]any) (k *kind, metadata map[string]any) {
 		}
 		return k, metadata
 	}
-	if k = kindByTargets(object, versions); k != nil && len(all) > 0 {
+	if slices.ContainsFunc(kinds, func(other kind) bool { return strings.EqualFold(other.name, wordOfKind(object)) }) {
+		return nil, nil
+	}
+	if k = d.kindByTargets(object, versions); k != nil && len(all) > 0 {
 		metadata, _ = all[0].(map[string]any)
 	}
 	return k, metadata
 }
 
-// kindByTargets guesses from the targets of an object which kind of policy the object was meant to be. It is
-// used for an object whose kind is missing or unknown. The result is the first kind of policy that the object
-// may be (mayBe) and that can have one of the targets, or nil.
-func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
+// kindByTargets returns the kind of policy that an object whose kind is missing or unknown is meant to be. The object
+// must have targets in spec.targetRefs, spec.targetRef or spec.targetSelectors, and the result is the first kind of policy that can
+// have one of them. If the object's group is not that of the kind, or nearly that, the object must also have a field
+// of the policy beside the targets. The result is nil if the object is no policy: names anywhere else in the files of
+// other programs are no targets.
+func (d *documentReader) kindByTargets(object map[string]any, versions []apischema.GroupVersion) *kind {
+	grouped := slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return gv.Group != "" })
 	var policies []*kind
 	all := &targetReader{seen: map[string]bool{}}
 	for i := range kinds {
-		if k := &kinds[i]; k.policy() && k.mayBe(object, versions) {
+		if k := &kinds[i]; k.policy() && (grouped && k.mayBe(object, versions) || !grouped && d.hasFieldOf(k, object)) {
 			policies = append(policies, k)
 			all.kinds = append(all.kinds, k.policyTargets()...)
 		}
 	}
-	all.search(object)
+	all.searchSpec(object)
 	for _, k := range policies {
 		if slices.ContainsFunc(all.found, func(t Target) bool { return slices.Contains(k.policyTargets(), t.GroupKind) }) {
 			return k
@@ -320,28 +281,39 @@ func kindByTargets(object map[string]any, versions []apischema.GroupVersion) *ki
 	return nil
 }
 
-// mayBe reports whether an object whose kind is missing or unknown may be meant as a policy of the kind k. The
-// parameter versions has all values of the object's apiVersion (see versionsOf). The first rule that applies
-// decides:
-//   - If the object's kind is the name of a kind in the table kinds, the result is false.
-//   - If no version has a group, the result is true.
-//   - If the group of k is api.Group, the result is true if meansKgateway accepts the group of any version.
-//   - Otherwise the result is true if any version has the group of k, and the kind is missing or contains "tls".
-func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
-	word := ""
-	for _, name := range valuesOf(object, "kind") {
-		word += kindWord(name)
-	}
-	switch {
-	case slices.ContainsFunc(kinds, func(other kind) bool { return strings.EqualFold(other.name, word) }):
+// hasFieldOf reports whether the spec of an object has a field of the policies of kind k, beside the targets.
+func (d *documentReader) hasFieldOf(k *kind, object map[string]any) bool {
+	return slices.ContainsFunc(valuesOf(object, "spec"), func(spec any) bool {
+		fields, _ := spec.(map[string]any)
+		for name := range fields {
+			if !MayNameTargets(name) && d.schemas.HasSpecField(apischema.GroupKind{Group: k.group, Kind: k.name}, name) {
+				return true
+			}
+		}
 		return false
-	case !slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return gv.Group != "" }):
-		return true // no kind of the core group has targets
-	case k.group == api.Group:
+	})
+}
+
+// mayBe reports whether an object whose kind is missing or unknown, and whose apiVersion has a group, may be meant as
+// a policy of the kind k. The group decides (see meansKgateway). In the Gateway API's own group, which has many
+// kinds, the kind must be missing, or contain "tls".
+func (k *kind) mayBe(object map[string]any, versions []apischema.GroupVersion) bool {
+	if k.group == api.Group {
 		return slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return meansKgateway(gv.Group) })
 	}
-	ours := slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return gv.Group == k.group })
-	return ours && (word == "" || strings.Contains(strings.ToLower(word), "tls"))
+	word := wordOfKind(object)
+	return (word == "" || strings.Contains(strings.ToLower(word), "tls")) &&
+		slices.ContainsFunc(versions, func(gv apischema.GroupVersion) bool { return nearGroup(k.group, gv.Group) })
+}
+
+// wordOfKind returns the first name in the kind of an object (see kindWord), "" if there is none.
+func wordOfKind(object map[string]any) string {
+	for _, value := range valuesOf(object, "kind") {
+		if word := kindWord(value); word != "" {
+			return word
+		}
+	}
+	return ""
 }
 
 // kindWord returns the name in value, the value of a field "kind". It leaves out blanks and the group: the result for

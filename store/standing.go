@@ -50,7 +50,7 @@ func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
 	}
-	all := fileProblems(s.sources.flawed)
+	all := fileProblems(s.sources.flawed, s.serving.kept)
 	all = append(all, s.contests()...)
 	all = append(all, s.outsideProblems()...)
 	all = append(all, s.keptProblems()...)
@@ -86,7 +86,7 @@ func (s *problemLists) problemsFrozen(why manifest.Problem, edits []edit) []mani
 			flawed[e.path] = e.after
 		}
 	}
-	all := append(fileProblems(flawed), why)
+	all := append(fileProblems(flawed, s.serving.kept), why)
 	manifest.SortProblems(all)
 	return all
 }

@@ -81,7 +81,7 @@ func TestKeptProblemEndsElsewhere(t *testing.T) {
 	s := newStore(t, Options{})
 	files := map[string]string{"a.yaml": route("o", "/")}
 	s.Apply(treeOf(files))
-	files["a.yaml"] = "a: ["
+	files["a.yaml"] = "kind: ["
 	if before := len(s.Apply(treeOf(files)).Problems); before != 2 {
 		t.Fatalf("%d problems, want that of the file and what is kept", before)
 	}

@@ -69,19 +69,53 @@ type targetReader struct {
 	namespace string // of the policy; "" if targets may be in any namespace
 }
 
-// readTargets returns the targets of a policy of the kind k. The policy may be invalid anywhere, so readTargets
-// searches the whole object, also under misspelt and duplicate keys. lost is true if the policy has further targets
-// that cannot be read. If there are more than maxClosingTargets targets, the result has instead one Target for each
-// kind that the policy can target. Such a Target stands for all objects of its kind.
+// readTargets returns the targets of a policy of the kind k. The policy may be invalid anywhere. Targets that can be
+// read in the fields of spec for targets (targetsInSpec) are the only ones. If there are none, readTargets searches the
+// whole object for targets. lost is true if the policy has further targets that cannot be read.
 func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
+	if targets, lost = k.targetsInSpec(object, namespace); len(targets) > 0 {
+		return targets, lost
+	}
+	return k.targetsAnywhere(object, namespace)
+}
+
+// targetsAnywhere searches a whole object for targets, also under misspelt and duplicate keys.
+func (k *kind) targetsAnywhere(object map[string]any, namespace string) (targets []Target, lost bool) {
 	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
 	r.loose = len(valuesOf(object, "kind")) < 2 // with two kinds, the document has another object
 	r.search(withoutHistory(object))
 	for _, spec := range valuesOf(object, "spec") {
-		if _, isText := spec.(string); isText {
-			r.lost = true
+		_, isText := spec.(string)
+		r.lost = r.lost || isText
+	}
+	return r.bounded()
+}
+
+// targetsInSpec returns the targets that an object has in spec.targetRefs, spec.targetRef and spec.targetSelectors, also
+// under misspelt and duplicate keys. The kinds of the targets are those that policies of the kind k can target.
+func (k *kind) targetsInSpec(object map[string]any, namespace string) (targets []Target, lost bool) {
+	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
+	r.searchSpec(object)
+	return r.bounded()
+}
+
+// searchSpec adds the targets in the fields of spec for targets to r.found.
+func (r *targetReader) searchSpec(object map[string]any) {
+	for _, spec := range valuesOf(object, "spec") {
+		fields, _ := spec.(map[string]any)
+		for _, refs := range valuesOf(fields, "targetRefs") {
+			r.each(refs, r.ref)
+		}
+		for _, selectors := range valuesOf(fields, "targetSelectors") {
+			r.each(selectors, r.selector)
 		}
 	}
+}
+
+// bounded returns the targets that were found, and whether there are further ones that cannot be read. If there are more
+// than maxClosingTargets, the result has instead one Target for each kind that the policy can target. Such a Target
+// stands for all objects of its kind.
+func (r *targetReader) bounded() (targets []Target, lost bool) {
 	if len(r.found) <= maxClosingTargets {
 		return r.found, r.lost
 	}
@@ -91,16 +125,16 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 	return targets, false
 }
 
-// PolicyTargets returns the targets that fail closed when a policy is invalid. The parameters are the policy's kind,
-// and the policy as it is written. The result lost is true if the policy has further targets that cannot be read. A
-// target in another namespace than the policy's counts as one in the policy's namespace. The results are zero values
-// if the kind is no policy that gatefold serves.
+// PolicyTargets returns everything in a policy that may be a target, wherever it stands, so that an import can tell
+// whether it has them all. The parameters are the policy's kind, and the policy as it is written. The result lost is
+// true if the policy has further targets that cannot be read. A target in another namespace than the policy's counts as
+// one in the policy's namespace. The results are zero values if the kind is no policy that gatefold serves.
 func PolicyTargets(gk apischema.GroupKind, object map[string]any) (targets []Target, lost bool) {
 	k := kindOf(gk)
 	if !k.policy() {
 		return nil, false
 	}
-	return k.readTargets(object, "")
+	return k.targetsAnywhere(object, "")
 }
 
 // withoutHistory returns a copy of an object without status, metadata.managedFields and metadata.ownerReferences,

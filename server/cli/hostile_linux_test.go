@@ -35,21 +35,21 @@ func hostiles() []hostile {
 	sound := hostileRoute("sound", "hostnames: [sound.example.com]", "{}")
 	return []hostile{
 		{"aliases of 10^10 nodes", aliasBomb, "TooManyAliases"},
-		{"lists 100,000 deep", repeated("", "[", 100_000, ""), "TooDeep"},
-		{"mappings 100,000 deep", repeated("", "{a: ", 100_000, ""), "TooDeep"},
-		{"16 MiB of one-byte items", repeated("a: [", "x,", 8*mebibyte-8, "]"), "DocumentTooLarge"},
+		{"lists 100,000 deep", repeated("# gatefold\n", "[", 100_000, ""), "TooDeep"},
+		{"mappings 100,000 deep", repeated("# gatefold\n", "{a: ", 100_000, ""), "TooDeep"},
+		{"16 MiB of one-byte items", repeated("# gatefold\na: [", "x,", 8*mebibyte-16, "]"), "DocumentTooLarge"},
 		{"16 MiB and a byte", repeated("", "#", 16*mebibyte+1, ""), "FileTooLarge"},
 		{"20,001 documents", repeated("", "a: b\n---\n", 20_000, "a: b\n"), "TooManyDocuments"},
-		{"20,000 broken documents", repeated("", "a: [\n---\n", 19_999, "a: [\n"), "InvalidYAML"},
+		{"20,000 broken documents", repeated("", "kind: [\n---\n", 19_999, "kind: [\n"), "InvalidYAML"},
 		{"40,000 keys", func() string {
 			return strings.Replace(sound, "name: sound", "name: sound, annotations: {"+manyKeys(40_000)+"}", 1)
 		}, ""},
-		{"one key 100,000 times", repeated("", "a: b\n", 100_000, ""), "DuplicateKey"},
+		{"one key 100,000 times", repeated("# gatefold\n", "a: b\n", 100_000, ""), "DuplicateKey"},
 		{"UTF-16", fixed("\xff\xfek\x00i\x00n\x00d\x00:\x00"), "InvalidUTF8"},
 		{"bytes that are no UTF-8", repeated("a: ", "\xff", 15*mebibyte, "\n"), "InvalidUTF8"},
 		{"NUL", repeated("a: ", "\x00", 15*mebibyte, "\n"), "BinaryFile"},
 		{"a byte order mark", fixed("\ufeff" + sound), ""},
-		{"a line of 15 MiB", repeated("a: b: ", "x", 15*mebibyte, "\n"), "InvalidYAML"},
+		{"a line of 15 MiB", repeated("# gatefold\na: b: ", "x", 15*mebibyte, "\n"), "InvalidYAML"},
 		{"a name of 15 MiB", func() string {
 			return strings.Replace(sound, "name: sound", "name: "+strings.Repeat("x", 15*mebibyte), 1)
 		}, "InvalidValue"},

@@ -42,7 +42,7 @@ func TestCompletion(t *testing.T) {
 	files["other.yaml"] = strings.ReplaceAll(strings.Replace(backendText, "name: shop", "name: far, namespace: b", 1), "port: 8081", "port: 1") +
 		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n"
 	c := connect(t, files, nil)
-	c.openText("probe.yaml", "x")
+	c.openText("probe.yaml", "kind: HTTPRoute")
 	c.waitFor("probe.yaml", "problem", func(p publishParams) bool { return len(p.Diagnostics) > 0 }) // the folder is read
 	for i, one := range []struct{ text, take, after, not string }{
 		// Fields: in an unfinished line, an empty one, an item, a flow; not those that are there.
@@ -169,6 +169,6 @@ func TestCodeAction(t *testing.T) {
 // waitForFolder waits until the folder was read.
 func (c *client) waitForFolder() {
 	c.Helper()
-	c.openText("ready.yaml", "x")
+	c.openText("ready.yaml", "kind: HTTPRoute")
 	c.waitFor("ready.yaml", "problem", func(p publishParams) bool { return len(p.Diagnostics) > 0 })
 }

@@ -141,7 +141,7 @@ func TestOutside(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(c.root, "link.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	broken := "kind: x"
+	broken := "kind: HTTPRoute"
 	for _, name := range []string{"../elsewhere.yaml", ".hidden.yaml", "drafts/a.yaml", "notes.txt"} {
 		c.openText(name, broken)
 	}

@@ -85,6 +85,17 @@ func (s *Set) Recheck(gvk schema.GroupVersionKind, object map[string]any) []Find
 	return s.check(gvk, object, true)
 }
 
+// HasSpecField reports whether the spec of a kind has a field with the given name. Fields of kgateway that gatefold does
+// not serve count, too.
+func (s *Set) HasSpecField(gk schema.GroupKind, name string) bool {
+	k := s.kinds[gk]
+	if k == nil {
+		return false
+	}
+	spec := k.checks[k.versions[0]]().root.fields["spec"]
+	return spec != nil && spec.fields[name] != nil || slices.Contains(k.unserved.Fields[k.Kind], "spec."+name)
+}
+
 // check checks an object for Check and Recheck. If obeyed is true, the object passed its CEL rules before, and
 // check skips them.
 func (s *Set) check(gvk schema.GroupVersionKind, object map[string]any, obeyed bool) []Finding {

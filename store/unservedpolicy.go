@@ -1,0 +1,60 @@
+package store
+
+import (
+	"cmp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// foreignTargets returns the kinds of targets that servedWithout looks for in policies of other programs.
+func foreignTargets() []apischema.GroupKind {
+	return []apischema.GroupKind{
+		{Group: gatewayGroup, Kind: kindGateway}, {Group: gatewayGroup, Kind: "HTTPRoute"},
+		{Group: gatewayGroup, Kind: "GRPCRoute"}, {Group: gatewayGroup, Kind: "ListenerSet"},
+	}
+}
+
+// openedBy says which targets are served without a policy of another program, as servedWithout does. An object is
+// such a policy if its spec has a field for targets. For any other object, the results are "" and nil.
+func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
+	spec, _ := object["spec"].(map[string]any)
+	if spec["targetRefs"] == nil && spec["targetRef"] == nil && spec["targetSelectors"] == nil {
+		return "", nil
+	}
+	return servedWithout(object)
+}
+
+// servedWithout is called with a policy that gatefold does not serve. Its first result says which targets are served
+// without the policy, such as "HTTPRoute shop/cart is served without it". The second result is the record of the
+// policy. Only targets of the kinds in foreignTargets count. Without such a target, the results are "" and nil.
+func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
+	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
+	r.searchSpec(object)
+	if len(r.found) == 0 {
+		return "", nil
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace := cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
+	verb := " is served without it"
+	if len(r.found) > 1 {
+		verb = " are served without it"
+	}
+	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
+}
+
+// unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.
+func unservedPolicy(object map[string]any, namespace string, targets []Target) *manifest.Unserved {
+	metadata, _ := object["metadata"].(map[string]any)
+	group, _, _ := strings.Cut(textOf(object["apiVersion"]), "/")
+	policy := &manifest.Unserved{Policy: manifest.Key{
+		Group: clean(group), Kind: clean(textOf(object["kind"])), Namespace: clean(namespace), Name: clean(textOf(metadata["name"])),
+	}}
+	for _, target := range targets[:min(len(targets), maxUnserved)] {
+		policy.Targets = append(policy.Targets, target.words(namespace))
+	}
+	return policy
+}
