@@ -71,8 +71,8 @@ func (b *blamer) within(begin, end int) int {
 
 // consumed returns the number of bytes that the parser reads before it rejects the text.
 func (b *blamer) consumed() int {
-	s := &slowReader{rest: b.text}
-	_, _ = parseYAML(s) // it fails again; only the number of bytes read counts
+	s := &slowReader{rest: withoutVersion(b.text)}
+	_, _ = parseFrom(s) // it fails again; only the number of bytes read counts
 	return len(b.text) - len(s.rest)
 }
 
@@ -83,7 +83,7 @@ func (b *blamer) rejects(n int) bool {
 	if n == 0 || b.budget < 0 {
 		return false
 	}
-	_, err := parseYAML(bytes.NewReader(b.text[:n]))
+	_, err := parseYAML(b.text[:n])
 	return err != nil && reasonOf(err) == b.reason
 }
 

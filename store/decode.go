@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,7 +29,31 @@ var errExtraDocument = errors.New("yaml: a second document begins without a line
 // parseYAML returns the root node of one document. It returns nil for an empty document, and errExtraDocument
 // for a text with two documents. It accepts duplicate keys and alias bombs; decoder checks for them later. It
 // returns a panic of the parser as an error.
-func parseYAML(text io.Reader) (root *yaml.Node, err error) {
+func parseYAML(text []byte) (root *yaml.Node, err error) {
+	return parseFrom(bytes.NewReader(withoutVersion(text)))
+}
+
+// newerVersion matches a directive such as %YAML 1.2 before a document's content, up to the last digit.
+var newerVersion = regexp.MustCompile(`\A(?:[ \t]*(?:[#%].*)?\r?\n)*%YAML[ \t]+1\.[2-9]\b`)
+
+// withoutVersion returns a text that the parser accepts in place of the given one, with all characters at the same
+// places. The parser knows YAML 1.1 alone, and gatefold, like kubectl, reads every document by its rules. YAML 1.2
+// says that a processor accepts each version 1.x (6.8.1). So the result has %YAML 1.1 in place of a newer 1.x.
+func withoutVersion(text []byte) []byte {
+	if !bytes.Contains(text, []byte("%YAML")) {
+		return text
+	}
+	at := newerVersion.FindIndex(text)
+	if at == nil {
+		return text
+	}
+	text = bytes.Clone(text)
+	text[at[1]-1] = '1'
+	return text
+}
+
+// parseFrom does the same as parseYAML, for a text without a newer version (withoutVersion).
+func parseFrom(text io.Reader) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			root, err = nil, fmt.Errorf("yaml: the parser gave up: %v", r)

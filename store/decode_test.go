@@ -20,7 +20,7 @@ func asKubectl(text string) (value any, err error) {
 }
 
 func decodeText(text string) (any, []finding, error) {
-	root, err := parseYAML(strings.NewReader(text))
+	root, err := parseYAML([]byte(text))
 	if err != nil || root == nil {
 		return nil, nil, err
 	}
@@ -81,5 +81,29 @@ func compareToKubectl(t *testing.T, text string) {
 		t.Errorf("%q: got error %v, problems %v; kubectl: %v", text, err, problems, wantErr)
 	} else if !failed && !reflect.DeepEqual(got, want) {
 		t.Errorf("%q: got %#v, kubectl has %#v", text, got, want)
+	}
+}
+
+// YAML 1.2.2, 6.8.1: 'A version 1.2 YAML processor must also accept documents with an explicit "%YAML 1.1" directive.
+// Documents with a "YAML" directive specifying a higher minor version (e.g. "%YAML 1.3") should be processed … A
+// version 1.2 YAML processor must … reject documents that specify a higher major version.'
+func TestVersionsOfYAML(t *testing.T) {
+	for _, test := range []struct{ head, reason string }{
+		{"%YAML 1.1\n---\n", ""},
+		{"%YAML 1.2\n---\n", ""},
+		{"%YAML 1.3 # newer\n---\n", ""},
+		{"# a\n\n  # b\r\n%YAML\t1.2\r\n---\n", ""},
+		{"%TAG !e! tag:x,2000:\n%YAML 1.2\n---\n", ""},
+		{"%YAML 1.20\n---\n", "found incompatible YAML document"},
+		{"%YAML 2.0\n---\n", "found incompatible YAML document"},
+	} {
+		value, _, err := decodeText(test.head + "a: \"b\n%YAML 1.2\"\nport: 8080\n")
+		if test.reason != "" {
+			if err == nil || reasonOf(err) != test.reason {
+				t.Errorf("%q: %v, %v", test.head, value, err)
+			}
+		} else if want := map[string]any{"a": "b %YAML 1.2", "port": int64(8080)}; err != nil || !reflect.DeepEqual(value, want) {
+			t.Errorf("%q: %v, %v", test.head, value, err)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func compareDefinitions(a, b *definition) int {
 // root parses the text of the document again and returns its root node. It returns nil if the text is empty or
 // cannot be parsed.
 func (d *document) root() *yaml.Node {
-	root, err := parseYAML(bytes.NewReader(d.text))
+	root, err := parseYAML(d.text)
 	if err != nil || root == nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ text: |
   a
   b
 `
-	root, err := parseYAML(strings.NewReader(text))
+	root, err := parseYAML([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestKindsAreThoseOfTheSchemas(t *testing.T) {
 
 func TestLinesEndAtLineFeeds(t *testing.T) {
 	text := "a: 1\rb: 2\r\nc: 3\u2028d: 4\u0085e: 5\nf: \"x\u2029y\"\ng: 7\n"
-	root, err := parseYAML(strings.NewReader(text))
+	root, err := parseYAML([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -50,7 +49,7 @@ func (f *folder) insert(path, name, document string) {
 }
 
 func nameIn(document string) string {
-	root, _ := parseYAML(strings.NewReader(document))
+	root, _ := parseYAML([]byte(document))
 	_, metadata := child(root, step{named: true, key: "metadata"})
 	_, name := child(metadata, step{named: true, key: "name"})
 	return name.Value

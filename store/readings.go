@@ -36,7 +36,7 @@ func readings(text []byte) iter.Seq[string] {
 	}, string(text))
 	clean = template.ReplaceAllString(scaffold.ReplaceAllString(clean, ""), "_")
 	return func(yield func(string) bool) {
-		_, err := parseYAML(strings.NewReader(clean))
+		_, err := parseYAML([]byte(clean))
 		if err == nil {
 			yield(clean)
 			return

@@ -181,7 +181,7 @@ func (r reader) salvageText(text []byte, problems []finding) (found []rejectedOb
 		}
 	}()
 	for near := range readings(text) {
-		root, err := parseYAML(strings.NewReader(near))
+		root, err := parseYAML([]byte(near))
 		if err != nil || root == nil {
 			continue
 		}

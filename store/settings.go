@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -44,7 +43,7 @@ func ReadSettings(text []byte) ([]Setting, error) {
 	if len(text) > MaxSettings {
 		return nil, fmt.Errorf("1:1: the file is larger than %d bytes", MaxSettings)
 	}
-	root, err := parseYAML(strings.NewReader(string(text)))
+	root, err := parseYAML(text)
 	switch {
 	case errors.Is(err, errExtraDocument):
 		return nil, errors.New("1:1: a settings file has one document, and this one has more")

@@ -221,7 +221,7 @@ var explanations = []struct {
 		m.say(fmt.Sprintf("values are nested more than %d levels deep", maxDepth), lessDeep)
 	}},
 	{"found incompatible YAML document", func(m *mistake) {
-		m.say("the version of YAML in %YAML is not supported", "remove the line %YAML")
+		m.say("%YAML names a version that is not 1.1, 1.2 or another 1.x", "remove the line %YAML")
 	}},
 	{"the parser gave up", func(m *mistake) {
 		m.say("the YAML cannot be read", "simplify the document, its comments first")

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -12,7 +10,7 @@ func (d *documentReader) decode() (value any, mistakes []finding) {
 	if p, unfit := unfitText(d.text); unfit {
 		return nil, []finding{{Problem: p}}
 	}
-	root, err := parseYAML(bytes.NewReader(d.text))
+	root, err := parseYAML(d.text)
 	if err != nil {
 		d.syntax = err
 		return nil, nil

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -54,7 +53,7 @@ func valueOf(text []byte) (value any, root *yaml.Node, problems []finding) {
 	if p, unfit := unfitText(text); unfit {
 		return nil, nil, []finding{{Problem: p}}
 	}
-	root, err := parseYAML(bytes.NewReader(text))
+	root, err := parseYAML(text)
 	if err != nil {
 		return nil, nil, []finding{explainSyntax(text, err)}
 	}
