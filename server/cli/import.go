@@ -152,7 +152,7 @@ func readReplacement(text string) (service string, address importer.Address, err
 	if err != nil || wrong != nil || number == 0 {
 		return fail()
 	}
-	if _, wrong := netip.ParseAddr(host); wrong != nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
+	if _, wrong := netip.ParseAddr(host); wrong != nil && !manifest.IsEndpointName(host) {
 		return fail()
 	}
 	return service, importer.Address{Host: host, Port: int(number)}, nil

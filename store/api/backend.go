@@ -51,11 +51,11 @@ type StaticBackend struct {
 
 // Host is one endpoint.
 type Host struct {
-	// Host is an IP address (v6 without brackets) or a DNS name.
+	// Host is an IP address (v6 without brackets) or a DNS name. A name may have '_', as those of container engines.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:message="host must be an IP address or a DNS name",rule="isIP(self) || (!self.matches('^[0-9.]+$') && !format.dns1123Subdomain().validate(self).hasValue())"
+	// +kubebuilder:validation:XValidation:message="host must be an IP address or a DNS name: lower-case letters, digits, '-' and '_' in labels joined by '.'",rule="isIP(self) || (!self.matches('^[0-9.]+$') && self.matches('^[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?([.][a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$'))"
 	Host string `json:"host"`
 	// Port is the number of a TCP port.
 	//

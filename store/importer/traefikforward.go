@@ -5,9 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // forwardAuth converts the middleware forwardAuth (the parameter p) into the field extAuth of e.policy. The address
@@ -33,7 +32,7 @@ func (m *middlewareReader) forwardAuth(p *part, e *effect) {
 		p.failClosed("Traefik asks one path with GET, Envoy asks with the method and path of the request behind a prefix; import knows the endpoints of Authelia and Authentik alone",
 			"docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
 		return
-	case target.Scheme != "http" || target.User != nil || !ok || port < 1 || port > 65535 || wrong != nil && len(validation.IsDNS1123Subdomain(host)) > 0:
+	case target.Scheme != "http" || target.User != nil || !ok || port < 1 || port > 65535 || wrong != nil && !manifest.IsEndpointName(host):
 		p.failClosed("the address is no server with http and a port", "docs/guides/sign-in.md says how to write it as extAuth; or leave it out with --accept "+p.id(), "forwardAuth")
 		return
 	}

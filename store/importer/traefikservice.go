@@ -7,9 +7,8 @@ import (
 	"net/url"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // backends is what a service of Traefik becomes in an HTTPRoute rule: backendRefs, mirrors and settings.
@@ -98,7 +97,7 @@ func (s *serviceReader) loadBalancer(p *part) *backends {
 			fail(field+".url", "the servers do not all speak http, or all h2c")
 		case strings.Trim(target.Path, "/") != "" || target.RawQuery != "" || target.User != nil:
 			fail(field+".url", "the URL says more than a server and a port")
-		case port < 1 || port > 65535 || wrong != nil && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
+		case port < 1 || port > 65535 || wrong != nil && !manifest.IsEndpointName(strings.ToLower(host)):
 			fail(field+".url", "it is no address or DNS name with a port")
 		case weighs && weight == 0:
 			p.say(Same, "gets no requests", field)

@@ -84,7 +84,7 @@ func TestFindings(t *testing.T) {
 
 		{"backend's type", backend("{type: AWS}"), Finding{NotServed, "spec.type", `kgateway has the value "AWS" for type; gatefold does not serve it`, "write the addresses or names of the endpoints into static.hosts, and leave out type", false}},
 		{"backend's type against its field", backend("{type: PriorityGroups, static: {hosts: [{host: a, port: 80}]}}"), Finding{NotServed, "spec.type", `kgateway has the value "PriorityGroups" for type; gatefold does not serve it`, "write the addresses or names of the endpoints into static.hosts, and leave out type", false}},
-		{"backend's host", backend("{type: Static, static: {hosts: [{host: 10.0.0.256, port: 80}]}}"), Finding{RuleViolated, "spec.static.hosts[0].host", "host must be an IP address or a DNS name", "", false}},
+		{"backend's host", backend("{type: Static, static: {hosts: [{host: 10.0.0.256, port: 80}]}}"), Finding{RuleViolated, "spec.static.hosts[0].host", "host must be an IP address or a DNS name: lower-case letters, digits, '-' and '_' in labels joined by '.'", "", false}},
 		{"backend without hosts", backend("{type: Static, static: {hosts: []}}"), Finding{InvalidValue, "spec.static.hosts", "hosts must not be empty", "", false}},
 		{"backend's port", backend("{type: Static, static: {hosts: [{host: a.example.com, port: 0}]}}"), Finding{InvalidValue, "spec.static.hosts[0].port", "port 0 is out of range; it must be from 1 to 65535", "", false}},
 		{"backend's protocol", backend("{type: Static, static: {appProtocol: grpcs, hosts: [{host: '::1', port: 1}]}}"), Finding{NotAllowedValue, "spec.static.appProtocol", `appProtocol "grpcs" is not allowed; it is one of http2, grpc, kubernetes.io/h2c`, `did you mean "grpc"?`, false}},

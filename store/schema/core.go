@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/keypair"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 )
 
@@ -149,7 +150,7 @@ func endpointSliceChecker() *checker {
 }
 
 // endpointAddresses reports addresses that do not have the addressType of the EndpointSlice. Unlike the API
-// server it accepts loopback addresses, which are useful on one machine.
+// server it accepts loopback addresses, which are useful on one machine, and names with _ (manifest.IsEndpointName).
 func endpointAddresses(m *mistakes, object map[string]any) {
 	kind, _ := object["addressType"].(string)
 	endpoints, _ := object["endpoints"].([]any)
@@ -170,7 +171,7 @@ func endpointAddresses(m *mistakes, object map[string]any) {
 // FQDN).
 func isAddress(text, kind string) bool {
 	if kind == string(discoveryv1.AddressTypeFQDN) {
-		return len(validation.IsDNS1123Subdomain(text)) == 0
+		return manifest.IsEndpointName(text)
 	}
 	ip, err := netip.ParseAddr(text)
 	return err == nil && ip.Zone() == "" && ip.Is4() == (kind == string(discoveryv1.AddressTypeIPv4))

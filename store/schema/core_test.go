@@ -35,7 +35,7 @@ func TestCoreFindings(t *testing.T) {
 		{"address of another type", slice("addressType: IPv4\nendpoints: [{addresses: ['::1']}]"), InvalidValue, "endpoints[0].addresses[0]"},
 		{"no address", slice("addressType: IPv4\nendpoints: [{addresses: []}]"), InvalidValue, "endpoints[0].addresses"},
 		{"name for address", slice("addressType: IPv6\nendpoints: [{addresses: [a.b]}]"), InvalidValue, "endpoints[0].addresses[0]"},
-		{"bad name", slice("addressType: FQDN\nendpoints: [{addresses: [a_b]}]"), InvalidValue, "endpoints[0].addresses[0]"},
+		{"bad name", slice("addressType: FQDN\nendpoints: [{addresses: [a_b..c]}]"), InvalidValue, "endpoints[0].addresses[0]"},
 		{"slice port", slice("addressType: IPv4\nports: [{port: 65536}]"), InvalidValue, "ports[0].port"},
 		{"slice port twice", slice("addressType: IPv4\nports: [{port: 1}, {port: 2}]"), DuplicateEntry, "ports[1]"},
 		{"condition", slice("addressType: IPv4\nendpoints: [{addresses: [10.0.0.1], conditions: {ready: 'true'}}]"), WrongType, "endpoints[0].conditions.ready"},
@@ -104,6 +104,22 @@ func TestCoreDefaults(t *testing.T) {
 	want = map[string]any{"a": "YQ==", "b": "eA==", "c": "eg=="}
 	if !reflect.DeepEqual(object["data"], want) || object["stringData"] != nil || object["type"] != "Opaque" || len(found) > 0 {
 		t.Errorf("secret: %v, %+v", object, found)
+	}
+}
+
+// TestNamesOfContainers holds that endpoints may have names with _, as container engines give them, and routes may not.
+func TestNamesOfContainers(t *testing.T) {
+	for _, text := range []string{
+		doc("gateway.kgateway.dev/v1alpha1", "Backend", "spec: {static: {hosts: [{host: shop_app_1, port: 80}, {host: _http.shop_app.local, port: 80}]}}"),
+		doc("v1", "Service", "spec: {type: ExternalName, externalName: shop_app}"),
+		doc("discovery.k8s.io/v1", "EndpointSlice", "addressType: FQDN\nendpoints: [{addresses: [shop_app]}]"),
+	} {
+		if _, found := checked(t, text); len(found) > 0 {
+			t.Errorf("%s\n%+v", text, found)
+		}
+	}
+	if _, found := checked(t, route("{hostnames: [shop_app]}")); !has(found, InvalidValue, "spec.hostnames[0]") {
+		t.Errorf("%+v", found)
 	}
 }
 

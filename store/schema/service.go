@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // serviceChecker returns the checker of Services.
@@ -90,7 +92,7 @@ func targetPort(m *mistakes, at string, port map[string]any) {
 	}
 }
 
-// externalName reports a missing or invalid externalName.
+// externalName reports a missing or invalid externalName. Unlike the API server it accepts names with _.
 func externalName(m *mistakes, spec map[string]any) {
 	name, _ := spec["externalName"].(string)
 	const at = "spec.externalName"
@@ -98,7 +100,7 @@ func externalName(m *mistakes, spec map[string]any) {
 		m.addAt(RequiredField, at, "externalName is missing", "a Service of type ExternalName names a host")
 		return
 	}
-	if len(validation.IsDNS1123Subdomain(strings.TrimSuffix(name, "."))) > 0 {
+	if !manifest.IsEndpointName(strings.TrimSuffix(name, ".")) {
 		m.addAt(InvalidValue, at, "externalName "+shown(name)+" is not "+hostname, "")
 	}
 }

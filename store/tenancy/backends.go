@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // maxBackends is how many entries an annotation may have: each endpoint is compared with each entry.
@@ -65,7 +67,7 @@ func (b *BackendRange) parse(entry string) error {
 	if strings.Contains(host, "/") {
 		return b.parseNetwork(entry, host)
 	}
-	if err := checkHost(host); err != nil || strings.Trim(host[strings.LastIndex(host, ".")+1:], "0123456789") == "" {
+	if !manifest.IsEndpointName(strings.TrimPrefix(host, "*.")) || strings.Trim(host[strings.LastIndex(host, ".")+1:], "0123456789") == "" {
 		return fmt.Errorf("%q is no network, address or name: write one such as 10.3.0.0/16, [fd00::/8]:443, db.example or *.svc.example:8080", entry)
 	}
 	b.Name = host

@@ -10,7 +10,7 @@ func TestBackends(t *testing.T) {
 	for text, want := range map[string]string{
 		"10.3.0.0/16:8000-8999, [fd00::/8]:443, *.Svc.example:8080": "10.3.0.0/16:8000-8999, [fd00::/8]:443, *.svc.example:8080",
 		"10.0.0.1 fd00::1\nfd00::/8,db.example":                     "10.0.0.1, fd00::1, fd00::/8, db.example",
-		"[fd00::1]:80 [fd00::1] 10.0.0.1:80-81":                     "[fd00::1]:80, fd00::1, 10.0.0.1:80-81", "localhost:3000": "localhost:3000", "0.0.0.0/0, ::/0": "0.0.0.0/0, ::/0",
+		"[fd00::1]:80 [fd00::1] 10.0.0.1:80-81":                     "[fd00::1]:80, fd00::1, 10.0.0.1:80-81", "localhost:3000": "localhost:3000", "my_app:80 *._tcp.a_b": "my_app:80, *._tcp.a_b", "0.0.0.0/0, ::/0": "0.0.0.0/0, ::/0",
 	} {
 		got, err := ParseBackends(text)
 		if err != nil || got.String() != want {
@@ -28,7 +28,7 @@ func TestBackendsThatAreRefused(t *testing.T) {
 		"10.0.0.0/8:": "no port behind", "10.0.0.0/8:0": "is not a port", "10.0.0.0/8:90-80": "write 80-90", "10.0.0.0/8:x": "is not a port", "10.0.0.0/8:80-": "is not a port",
 		"010.0.0.1": "is no network", "127.1": "is no network", "2130706433": "is no network", "10.0.0.256": "is no network", "[10.0.0.1]:80": "brackets are for IPv6",
 		"[fd00::1]80": "brackets are for IPv6", "[fd00::1": "brackets are for IPv6", "[fd00::1]:": "brackets are for IPv6", "fd00::/8:443": "is not a network", "::ffff:10.0.0.1": "an IPv4 address as such",
-		"::ffff:10.0.0.0/104": "is not a network", "fe80::1%eth0": "without a zone", "a_b": "is no network", "unix:/run/x": "is not a port", "/run/x": "is not a network", "http://x": "is not a port", "a.*.b": "is no network",
+		"::ffff:10.0.0.0/104": "is not a network", "fe80::1%eth0": "without a zone", "a_-": "is no network", "unix:/run/x": "is not a port", "/run/x": "is not a network", "http://x": "is not a port", "a.*.b": "is no network",
 		"db.example.": "is no network", "10.0.0.0/8:80:81": "is not a network", strings.Repeat("a ", 257): "more than 256",
 	} {
 		if got, err := ParseBackends(text); err == nil || !strings.Contains(err.Error(), want) {
