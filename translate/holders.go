@@ -10,8 +10,9 @@ import (
 	"github.com/gatefold/gatefold/translate/memo"
 )
 
-// Thing is something that only one object can have, or only objects of one kind: a host of a listener. Fields that a
-// thing does not need are zero.
+// Thing is something that only one object can have, or only objects of one kind: a host of a listener. It is also the
+// name of an identity header (ir.Identity) that a GatewayExtension wrote before its object was removed. Fields that
+// a thing does not need are zero.
 type Thing struct {
 	Gateway  string `json:"gateway,omitempty"`  // "namespace/name"
 	Listener string `json:"listener,omitempty"` // the ID of the listener
@@ -19,6 +20,9 @@ type Thing struct {
 	Address  string `json:"address,omitempty"`  // an IP address
 	Port     int32  `json:"port,omitempty"`
 	UDP      bool   `json:"udp,omitempty"`
+
+	Extension string `json:"extension,omitempty"` // "namespace/name"
+	Header    string `json:"header,omitempty"`    // in lower case
 }
 
 func compareThings(a, b Thing) int {
@@ -31,11 +35,12 @@ func compareThings(a, b Thing) int {
 	return cmp.Or(
 		cmp.Compare(a.Gateway, b.Gateway), cmp.Compare(a.Listener, b.Listener), cmp.Compare(a.Host, b.Host),
 		cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port), cmp.Compare(udp(a), udp(b)),
+		cmp.Compare(a.Extension, b.Extension), cmp.Compare(a.Header, b.Header),
 	)
 }
 
 // Holders has, for each Thing that several objects want, the object that has it. If several objects have it, it is the
-// first of them. Holders are an input of a Translator at a start: of two objects that are otherwise equal, the one
+// first of them. A header is held by the GatewayExtension that wrote it, as long as a policy names the extension. Holders are an input of a Translator at a start: of two objects that are otherwise equal, the one
 // that had the thing keeps it (docs/design/gateways.md#httproutes-and-grpcroutes-of-one-listener-are-decided-together). A Holders is immutable.
 type Holders map[Thing]manifest.Key
 
@@ -74,17 +79,36 @@ func (h *Holders) UnmarshalJSON(text []byte) error {
 // know the incumbents.
 type holdersInput struct {
 	*memo.Input[Thing, manifest.Key]
+	// headers has the names of the headers that a GatewayExtension holds.
+	headers *memo.Input[manifest.Key, []string]
 	present Holders
 }
 
 func newHoldersInput(e *memo.Engine) *holdersInput {
-	return &holdersInput{Input: memo.NewInput[Thing](e, "hadsaved", identical[manifest.Key])}
+	return &holdersInput{
+		Input: memo.NewInput[Thing](e, "hadsaved", identical[manifest.Key]), headers: memo.NewInput[manifest.Key](e, "hadheaders", slices.Equal[[]string]),
+	}
 }
 
 // replace sets the Holders, and removes all others.
 func (in *holdersInput) replace(set Holders) {
 	replace(in.Input, in.present, set)
+	replace(in.headers, in.present.headers(), set.headers())
 	in.present = set
+}
+
+// headers returns the names of the headers that each GatewayExtension holds, sorted.
+func (h Holders) headers() map[manifest.Key][]string {
+	all := map[manifest.Key][]string{}
+	for thing, holder := range h {
+		if thing.Header != "" {
+			all[holder] = append(all[holder], thing.Header)
+		}
+	}
+	for _, names := range all {
+		slices.Sort(names)
+	}
+	return all
 }
 
 // has reports whether an object has a thing by the Holders.

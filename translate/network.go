@@ -117,7 +117,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.extensions = newExtensionRules(e, extensionIn{
 		hintRules: n.hints, credentialRules: n.credentials,
 		backend: n.references.backend, grants: n.certificates.grants, extensions: in.extensions, configMaps: in.configMaps, invalid: in.invalid, quarantine: in.quarantine,
-		discoveries: in.discoveries,
+		discoveries: in.discoveries, holders: in.holders,
 	})
 }
 
@@ -276,12 +276,12 @@ func (n *network) addStatuses(e *memo.Engine) {
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
 		n.signIns)
-	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports)
+	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports, n.extensions)
 }
 
 // recalls returns the recalls of all parts.
 func (n *network) recalls() []settler {
-	return []settler{n.gateways.before, n.contests.before, n.contests.given, n.ports.before}
+	return []settler{n.gateways.before, n.contests.before, n.contests.given, n.ports.before, n.extensions.before}
 }
 
 // addViews declares the rules and folds of the memo.Engine that collect the content of an ir.View. A View shows

@@ -6,6 +6,8 @@ import "github.com/gatefold/gatefold/translate/memo"
 // gives a thing to one of several objects reads it, and prefers the object that has the thing already (the incumbent,
 // route.Rank.Incumbent). The family may be declared after the rules that read the recall.
 //
+// The rule extension reads one for what only an object said that is removed (extensionRules.before).
+//
 // To use it for another thing:
 //  1. Declare it with newRecall before the rule that decides, and read it in this rule with Get. Read it only where
 //     several objects want the thing, so that other edits do not run the rule again.

@@ -3,6 +3,7 @@ package translate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -41,7 +42,8 @@ type extensionOut struct {
 	// there is one more backend.Key, whose Object is the extension itself (see the method tokens).
 	Backends []*backend.Key
 	// Writes are the names of the identity headers (ir.Identity) that the extension writes, whether or not it can be
-	// used. For an invalid extension they are those that could be read.
+	// used. For an invalid extension they are those that could be read. For one that does not exist they are those
+	// that it had last, as long as a policy names it (extensionRules.before).
 	Writes   []string
 	Problems []manifest.Problem
 }
@@ -57,6 +59,7 @@ type extensionIn struct {
 	quarantine *quarantineInputs
 
 	discoveries *discoveryInputs
+	holders     *holdersInput
 }
 
 // extensionRules read GatewayExtensions, and follow their references to backends and Secrets.
@@ -65,12 +68,16 @@ type extensionRules struct {
 	extension       *memo.Rule[manifest.Key, *extensionOut]
 	extensionStatus *memo.Rule[manifest.Key, *status.Update]
 	issuers         *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]]
+	// before has the last extensionOut of each extension that exists or that a policy names. Only extensions that do
+	// not exist read it.
+	before *recall[manifest.Key, *extensionOut]
 }
 
 func newExtensionRules(e *memo.Engine, in extensionIn) *extensionRules {
-	r := &extensionRules{in: in}
+	r := &extensionRules{in: in, before: newRecall[manifest.Key](e, "hadextension", identical[*extensionOut])}
 	r.extension = memo.NewRule(e, "extension", r.runExtension, deepEqual)
 	memo.Each(r.extension, in.extensions)
+	r.before.follow(r.extension)
 	r.extensionStatus = memo.NewRule(e, "extensionstatus", r.runExtensionStatus, deepEqual)
 	memo.Each(r.extensionStatus, in.extensions)
 	r.issuers = newIssuers(e, r.extension)
@@ -79,6 +86,20 @@ func newExtensionRules(e *memo.Engine, in extensionIn) *extensionRules {
 
 func (r *extensionRules) report(all *problemFold) {
 	problemsFrom(all, "extension", r.extension, func(x *extensionOut) []manifest.Problem { return x.Problems })
+}
+
+// hold implements holder. The names that an extension without an object keeps are held by the extension.
+func (r *extensionRules) hold(all *holdingFold) {
+	holdingsFrom(all, r.extension, func(key manifest.Key, x *extensionOut) Holders {
+		if !x.Missing || len(x.Writes) == 0 {
+			return nil
+		}
+		out := make(Holders, len(x.Writes))
+		for _, header := range x.Writes {
+			out[Thing{Extension: key.Namespace + "/" + key.Name, Header: header}] = key
+		}
+		return out
+	})
 }
 
 // runExtension returns the result for one extension. If the extension is invalid, has an error, or needs a
@@ -159,7 +180,18 @@ func (r *extensionRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensi
 	if invalid, ok := r.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Writes: invalid.Identities, Unusable: invalid.Message(), Hint: "fix " + key.String()}
 	}
-	return &extensionOut{Missing: true, Hint: r.in.absent(c, key, "extensionRef")}
+	return &extensionOut{Missing: true, Writes: r.lastWrites(c, key), Hint: r.in.absent(c, key, "extensionRef")}
+}
+
+// lastWrites returns the names of the identity headers that an extension without an object wrote before it was removed,
+// sorted: no file says which they are, and a policy that still names the extension must not let clients write them. It
+// returns nil if the extension was never seen.
+func (r *extensionRules) lastWrites(c *memo.Ctx, key manifest.Key) []string {
+	names, _ := r.in.holders.headers.Get(c, key)
+	if last, ok := r.before.Get(c, key); ok {
+		names = last.Writes
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *status.Update {

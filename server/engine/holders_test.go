@@ -118,6 +118,53 @@ func TestSquattersOfAStopGetNothing(t *testing.T) {
 	}
 }
 
+// jwtExtension is a GatewayExtension that writes the header x-user. namesJWT is a policy that names it.
+const (
+	jwtExtension = `
+---
+{apiVersion: gateway.kgateway.dev/v1alpha1, kind: GatewayExtension, metadata: {name: idp}, spec: {jwt: {providers: [{name: p,
+  claimsToHeaders: [{name: sub, header: X-User}], jwks: {local: {inline: none}}}]}}}`
+	namesJWT = `
+---
+{apiVersion: gateway.kgateway.dev/v1alpha1, kind: TrafficPolicy, metadata: {name: p}, spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: zzz}],
+  jwtAuth: {extensionRef: {name: idp}}}}`
+)
+
+// The identity headers of a GatewayExtension that is removed are known after a restart, whether it was removed before
+// gatefold ended or while it was down, as long as a policy names it.
+func TestIdentityHeadersOfARemovedExtensionOutliveARestart(t *testing.T) {
+	for _, while := range []string{"running", "down"} {
+		for _, early := range []bool{true, false} {
+			t.Run(fmt.Sprint(while, ", early ", early), func(t *testing.T) {
+				dir := t.TempDir()
+				p, end := runOnState(t, dir)
+				p.reload(tree(ownRoute + namesJWT + jwtExtension))
+				if while == "running" {
+					p.reload(tree(ownRoute + namesJWT))
+				}
+				end()
+				for range 2 {
+					p, end = runOnState(t, dir)
+					if early {
+						p.expect()
+					}
+					p.reload(tree(ownRoute + namesJWT))
+					if got := p.has(""); got != "GatewayExtension/default/idp" {
+						t.Errorf("%q holds the header: %v", got, p.translation.holders)
+					}
+					end()
+				}
+				p, end = runOnState(t, dir)
+				defer end()
+				p.reload(tree(ownRoute))
+				if len(p.translation.holders) > 0 {
+					t.Errorf("no policy names the extension: %v", p.translation.holders)
+				}
+			})
+		}
+	}
+}
+
 const setGateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: eg},
   spec: {gatewayClassName: gatefold, allowedListeners: {namespaces: {from: All}}, listeners: [{name: http, protocol: HTTP, port: 9090}]}}`
 
