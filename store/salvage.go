@@ -40,7 +40,7 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 // otherwise as a warning. It does not mark the document as broken, because nothing in it is invalid.
 func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
 	p := manifest.Problem{
-		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: "remove the object",
+		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: cmp.Or(k.Instead, "remove the object"),
 	}
 	if k.Error {
 		p.Severity = manifest.Error

@@ -72,6 +72,8 @@ type BackendTarget struct {
 	// Group is "" for a Service, and gateway.kgateway.dev for a Backend.
 	Group gwv1.Group `json:"group"`
 	// Kind is Service or Backend.
+	//
+	// +kubebuilder:validation:Enum=Service;Backend
 	Kind gwv1.Kind `json:"kind"`
 	// Name is the name of the target.
 	Name gwv1.ObjectName `json:"name"`
@@ -84,6 +86,8 @@ type BackendSelector struct {
 	// Group is "" for Services, and gateway.kgateway.dev for Backends.
 	Group gwv1.Group `json:"group"`
 	// Kind is Service or Backend.
+	//
+	// +kubebuilder:validation:Enum=Service;Backend
 	Kind gwv1.Kind `json:"kind"`
 	// MatchLabels are the labels that an object must have, all of them.
 	MatchLabels map[string]string `json:"matchLabels"`

@@ -117,6 +117,10 @@ type JWTClaimToHeader struct {
 	Name string `json:"name"`
 	// Header is the name of the header.
 	Header HeaderName `json:"header"`
+	// Overwrite removes what a client wrote into the header. gatefold always does so.
+	//
+	// +kubebuilder:validation:Enum=true
+	Overwrite *bool `json:"overwrite,omitempty"`
 }
 
 // JWTCache keeps tokens that were verified.

@@ -60,6 +60,8 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 			m.users(name, value)
 		case name == api.AnnotationClosed:
 			m.closedRules(value, object)
+		default:
+			m.notServedAnnotation(name)
 		}
 	}
 	for name := range entries(metadata, "labels") {

@@ -49,8 +49,6 @@ func TestUnknownAnnotations(t *testing.T) {
 		{"Gateway", "kgateway.dev/inherited-policy-priority", "", ""},
 		{"Service", "kgateway.dev/inherited-policy-priority", "", ""},
 		{"Gateway", "kgateway.dev/per-connection-buffer-limit", "", ""},
-		{"Gateway", "kgateway.dev/http-redirect-status-code", "", ""},
-		{"Service", "kgateway.dev/disable-istio-auto-mtls", "", ""},
 		{"Gateway", "delegation.kgateway.dev/enable-policy-override", "", ""},
 		{"Gateway", "example.com/inherited-policy-prioritty", "", ""},
 		{"Service", "route-wieght", "", ""},

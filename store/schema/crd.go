@@ -15,7 +15,7 @@ import (
 // JSON parser takes a fraction of the time of a YAML parser (docs/design/libraries.md). A test compares the
 // files with the CRDs. The other files are the list of what gatefold does not serve, and descriptions of fields.
 //
-//go:embed crds notserved.yaml described.yaml
+//go:embed crds kgateway notserved.yaml described.yaml
 var crds embed.FS
 
 type version = apiextensionsv1.CustomResourceDefinitionVersion

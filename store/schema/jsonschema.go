@@ -86,25 +86,15 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 		out["required"] = appendNew(out["required"], name)
 	}
 	for _, path := range k.unserved.Fields[k.Kind] {
-		why := fieldNotServed + shown(path[strings.LastIndexByte(path, '.')+1:]) + "; gatefold does not serve it: " + k.instead(path, "remove the field")
+		why := fieldNotServed + shown(path[strings.LastIndexByte(path, '.')+1:]) + "; gatefold does not serve it: " + k.unserved.Instead[k.Kind][path]
 		out.forbid(strings.Split(path, "."), why)
 	}
 	for path, values := range k.unserved.Values[k.Kind] {
 		if field := out.find(strings.Split(path, ".")); field != nil {
-			field.say(fmt.Sprintf("kgateway has %v, too; gatefold does not serve that: %s", values, k.instead(path, "write another value")))
+			field.say(fmt.Sprintf("kgateway has %v, too; gatefold does not serve that: %s", values, k.unserved.Instead[k.Kind][path]))
 		}
 	}
 	return out
-}
-
-// instead returns what the user should do about a field or value that gatefold does not serve. The parameter
-// path is the path of the field. The result is the hint in notserved.yaml for this path. If the file has no such
-// hint, the result is the parameter fallback.
-func (k *kind) instead(path, fallback string) string {
-	if hint := k.unserved.Instead[k.Kind][path]; hint != "" {
-		return hint
-	}
-	return fallback
 }
 
 // appendNew appends name to list, unless list already has it.

@@ -150,13 +150,22 @@ func (n *node) child(name string) *node {
 	return n.values
 }
 
-// at returns the schema at a path inside n, such as spec.ports[].port. The path must exist in n.
+// at returns the schema at a path inside n, such as spec.ports[].port; {} is a value of a mapping. It returns nil if n
+// has no such path.
 func (n *node) at(path string) *node {
 	for name := range strings.SplitSeq(path, ".") {
 		name, list := strings.CutSuffix(name, "[]")
-		n = n.fields[name]
+		name, mapping := strings.CutSuffix(name, "{}")
+		if n = n.fields[name]; n == nil {
+			return nil
+		}
 		if list {
 			n = n.items
+		} else if mapping {
+			n = n.values
+		}
+		if n == nil {
+			return nil
 		}
 	}
 	return n

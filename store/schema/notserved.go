@@ -1,9 +1,9 @@
 package schema
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -24,7 +24,10 @@ type notServed struct {
 	Instead map[string]map[string]string `json:"instead"`
 	// Values has values that are not served, by kind and path. They are texts or booleans.
 	Values map[string]map[string][]any `json:"values"`
-	Kinds  []KindNotServed             `json:"kinds"`
+	// Annotations and Options (of tls.options) have hints for the user, by name.
+	Annotations map[string]string `json:"annotations"`
+	Options     map[string]string `json:"options"`
+	Kinds       []KindNotServed   `json:"kinds"`
 }
 
 // KindNotServed is a kind that gatefold knows and does not serve, such as a kind of kgateway, agentgateway or
@@ -42,14 +45,23 @@ type KindNotServed struct {
 	// Meaning describes for users how ignoring the object affects traffic. A message contains it if Targets is
 	// false, or if gatefold can read no target of the object.
 	Meaning string `json:"meaning"`
+	// Instead is what to do in place of the object. "" means that it can only be removed.
+	Instead string `json:"instead"`
 }
 
-// readNotServed returns the content of notServedFile.
-func readNotServed() (all notServed) {
+// readNotServed returns the content of notServedFile, which it reads once.
+var readNotServed = sync.OnceValue(func() (all notServed) {
 	text, err := crds.ReadFile(notServedFile)
 	must(err, notServedFile)
 	must(yaml.UnmarshalStrict(text, &all), notServedFile)
 	return all
+})
+
+// OptionNotServed returns what to do in place of a TLS option of kgateway that gatefold does not serve. ok is false for
+// all other options.
+func OptionNotServed(name string) (hint string, ok bool) {
+	hint, ok = readNotServed().Options[name]
+	return hint, ok
 }
 
 // KindNotServed returns the entry of a kind in notServedFile. ok is false for all other kinds.
@@ -69,9 +81,21 @@ func (m *mistakes) notServedField(name string) bool {
 	if !slices.Contains(m.unserved.Fields[m.kind], at) {
 		return false
 	}
-	hint := cmp.Or(m.unserved.Instead[m.kind][at], "remove the field")
-	m.add(NotServed, fieldNotServed+shown(name)+"; gatefold does not serve it", hint)
+	m.add(NotServed, fieldNotServed+shown(name)+"; gatefold does not serve it", m.unserved.Instead[m.kind][at])
 	return true
+}
+
+// notServedAnnotation reports an annotation of kgateway that gatefold does not serve. It has no effect, and nothing
+// else of the object changes.
+func (m *mistakes) notServedAnnotation(name string) {
+	hint, known := m.unserved.Annotations[name]
+	if !known || len(m.found) >= maxFindings {
+		return
+	}
+	m.found = append(m.found, Finding{
+		Code: NotServed, Field: "metadata.annotations[" + name + "]", Hint: hint, Warning: true,
+		Message: "kgateway has the annotation " + shown(name) + "; gatefold does not serve it",
+	})
 }
 
 // notServedValue handles a value at the current path that is not allowed. If kgateway has the value and
@@ -86,7 +110,6 @@ func (m *mistakes) notServedValue(value any) bool {
 	if text = shown(text); !ok {
 		text = fmt.Sprint(value)
 	}
-	hint := cmp.Or(m.unserved.Instead[m.kind][at], "write another value, or remove the object")
-	m.add(NotServed, "kgateway has the value "+text+" for "+m.name()+"; gatefold does not serve it", hint)
+	m.add(NotServed, "kgateway has the value "+text+" for "+m.name()+"; gatefold does not serve it", m.unserved.Instead[m.kind][at])
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -82,7 +83,11 @@ func (r *specReader) readOption(field string, l *Listener, name, value string) {
 		}
 		message, hint = fmt.Sprintf("%s is %q", name, value), "write h2,http/1.1, or one of them"
 	}
-	r.problem("UnsupportedValue", field+".options["+name+"]", message, hint)
+	code := string(gwv1.ListenerReasonUnsupportedValue)
+	if instead, known := schema.OptionNotServed(name); known {
+		code, message, hint = schema.NotServed, "kgateway has the option "+name+"; gatefold does not serve it", instead
+	}
+	r.problem(code, field+".options["+name+"]", message, hint)
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedValue, message)
 }
 
