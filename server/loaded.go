@@ -138,7 +138,7 @@ func (l *loaded) Facts() (view func() *ir.View, facts explain.Facts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	facts.Problems = l.problems
-	facts.Statuses, facts.Stale = l.board.Published()
+	facts.Statuses, facts.Stale = l.board.Known()
 	return l.view, facts
 }
 

@@ -48,6 +48,9 @@ func (d Documents) Revisions() RevisionList { return d.options.Loaded.Revisions(
 // Generation returns a number that changes with each publication.
 func (d Documents) Generation() uint64 { return d.options.Loaded.Generation() }
 
+// Judgements returns a number that changes with each verdict on a Gateway: whether Envoys accepted it.
+func (d Documents) Judgements() uint64 { return d.options.Board.Judgements() }
+
 // Streams returns the streams of the connected Envoys, the oldest first.
 func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }
 
@@ -165,6 +168,7 @@ func (d Documents) Fleets() []Fleet { return d.options.Envoys.Fleets() }
 // facts returns the inputs of package explain, with the View that was published last. The error is ErrUnloaded
 // if nothing was published yet.
 func (d Documents) facts() (explain.Facts, error) {
+	d.options.Board.Refresh()
 	view, facts := d.options.Loaded.Facts()
 	if view == nil {
 		return facts, ErrUnloaded

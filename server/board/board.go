@@ -53,6 +53,8 @@ type Board struct {
 	// judged has, for each Gateway, the objects whose status shows the verdict on this Gateway: the Gateway itself
 	// and its ListenerSets.
 	judged map[string]map[manifest.Key]struct{}
+	// judgements counts the calls of Judge.
+	judgements uint64
 	stale  staleObjects
 	feed   *Feed  // nil if Follow was not called
 	last   stamps // the transition times of the object that changed last (see the method stamp)
@@ -92,11 +94,23 @@ func (b *Board) Judge(gateway string, v Verdict) {
 		before[key], _ = b.sees(key)
 	}
 	b.verdicts[gateway] = v
+	b.judgements++
 	now := time.Now()
 	for key, seen := range before {
 		b.stamp(key, seen, now)
 	}
 }
+
+// Judgements returns a number that changes with each call of Judge.
+func (b *Board) Judgements() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.judgements
+}
+
+// Refresh brings the messages of outdated verdicts up to date. The caller must not have locked what the function of New
+// locks.
+func (b *Board) Refresh() { b.refresh() }
 
 // Forget removes the verdict on a Gateway.
 func (b *Board) Forget(gateway string) {
@@ -148,9 +162,9 @@ func (b *Board) PortOf(gateway, listener string) manifest.Field {
 	return manifest.Field{}
 }
 
-// Published returns the statuses in the form in which they were published, without verdicts, in no order. It also
-// returns the stale objects.
-func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]store.Stale) {
+// Known returns the statuses with the verdicts on Gateways, but without transition times, in no order. It also returns
+// the stale objects. Call Refresh before, so that no message of a verdict is outdated.
+func (b *Board) Known() (statuses []status.Update, stale map[manifest.Key]store.Stale) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	stale = make(map[manifest.Key]store.Stale, len(b.stale.objects))
@@ -158,7 +172,11 @@ func (b *Board) Published() (statuses []status.Update, stale map[manifest.Key]st
 		stale[key] = *s
 	}
 	for key, o := range b.objects {
-		statuses = append(statuses, status.Update{Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status})
+		update := status.Update{Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status}
+		if o.gateway != "" {
+			update.Status = sight{object: *o, verdict: b.verdicts[o.gateway]}.joined()
+		}
+		statuses = append(statuses, update)
 	}
 	return statuses, stale
 }

@@ -150,7 +150,7 @@ func (t *explainPage) node(n *explain.TreeNode, first, rest string) {
 		line.WriteString(drawn(n))
 	}
 	if n.At.File != "" {
-		line.WriteString(t.paint(faint, fmt.Sprintf("   %s:%d", visible.Text(n.At.File), n.At.Line)))
+		line.WriteString(t.paint(faint, "   "+visible.Text(manifest.Problem{File: n.At.File, Line: n.At.Line}.Position())))
 	}
 	fmt.Fprintln(&t.out, line.String())
 	for i, below := range n.Below {
@@ -187,9 +187,11 @@ func drawn(n *explain.TreeNode) string {
 	return visible.Text(n.Name)
 }
 
-// isWrong reports whether a node shows a problem: an object that is not accepted, a match that no request can reach,
-// or a rule that answers an error.
-func isWrong(n *explain.TreeNode) bool { return n.Kind == explain.NotAcceptedNode || n.Why != "" }
+// isWrong reports whether a node shows a problem: an object that is not accepted, a port that Envoys do not serve, an
+// object whose last valid version is served, a match that no request can reach, or a rule that answers an error.
+func isWrong(n *explain.TreeNode) bool {
+	return n.Kind == explain.NotAcceptedNode || n.Why != "" || n.Stale
+}
 
 // mermaidText returns a text for a label in Mermaid. Characters that Mermaid does not allow become character
 // codes.

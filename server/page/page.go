@@ -41,7 +41,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 type pages struct {
 	documents admin.Documents
 	drawings  map[string]*template.Template // by name of the page
-	trees     keeper[explain.TreeFilter, []*explain.TreeNode]
+	trees     keeper[treeKey, []*explain.TreeNode]
 	objects   keeper[struct{}, folder]
 }
 

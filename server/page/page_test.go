@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -32,12 +33,14 @@ type site struct {
 	t     *testing.T
 	dir   string
 	admin string // HOST:PORT
+	xds   string // HOST:PORT
 }
 
 // serve runs gatefold on a folder with these files until the test ends, and waits until it serves them.
 func serve(t *testing.T, files map[string]string) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), admin: fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t))}
+	address := func() string { return fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t)) }
+	s := &site{t: t, dir: t.TempDir(), admin: address(), xds: address()}
 	for name, text := range files {
 		s.write(name, text)
 	}
@@ -54,7 +57,7 @@ func (s *site) start() {
 	done := make(chan error, 1)
 	options := engine.Options{
 		Folder: engine.Folder{Watch: watcher.Options{Root: s.dir, Limits: watcher.DefaultLimits()}},
-		Server: server.Options{AdminAddress: s.admin, XDSAddress: "127.0.0.1:0"},
+		Server: server.Options{AdminAddress: s.admin, XDSAddress: s.xds, BindRetry: 50 * time.Millisecond},
 	}
 	go func() { done <- engine.Serve(ctx, options, zerolog.Nop()) }()
 	t.Cleanup(func() {

@@ -40,18 +40,13 @@ type branch struct {
 // Class returns the CSS class of the line.
 func (b *branch) Class() string { return "node " + string(b.Kind) }
 
-// Link returns the part of a line that links to the page of an object: a Gateway, a ListenerSet or a route. If the
-// line states a reason (Why), the link ends with the first colon that is followed by a space. Otherwise the link is
-// the whole line. If the line is not about such an object, Link returns "".
+// Link returns the part of a line that links to the page of an object: a Gateway, a ListenerSet or a route. It is the
+// line without the reason (Why). If the line is not about such an object, Link returns "".
 func (b *branch) Link() string {
 	if b.Object.Kind == "" || !slices.Contains([]explain.TreeKind{explain.PortNode, explain.RouteNode, explain.NotAcceptedNode}, b.Kind) {
 		return ""
 	}
-	if b.Why == "" {
-		return b.Name
-	}
-	name, _, _ := strings.Cut(b.Name, ": ")
-	return b.Name[:min(len(name)+1, len(b.Name))] // with the colon
+	return strings.TrimRight(strings.TrimSuffix(b.Name, b.Why), " ")
 }
 
 // Rest returns the text of the line after the text of Link.
@@ -60,12 +55,17 @@ func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
 // mark is a label at the beginning of a line, with its CSS class.
 type mark struct{ Class, Words string }
 
-// Mark returns a label if the line is about a problem: an object that is not accepted, a match that gets no request
-// because another match gets them all (Shadowed), or a rule that answers an error. Otherwise it returns nil.
+// Mark returns a label if the line is about a problem: an object that is not accepted, a port that Envoys do not serve,
+// an object whose last valid version is served, a match that gets no request because another match gets them all
+// (Shadowed), or a rule that answers an error. Otherwise it returns nil.
 func (b *branch) Mark() *mark {
 	switch {
 	case b.Kind == explain.NotAcceptedNode:
 		return &mark{"bad", "not accepted"}
+	case b.Kind == explain.PortNode && b.Why != "" && !b.Stale:
+		return &mark{"bad", "not served"}
+	case b.Stale:
+		return &mark{"warn", "stale"}
 	case b.Why == "":
 		return nil
 	case b.Shadowed():
@@ -89,7 +89,7 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := p.trees.get(p.documents.Generation(), filter, func() ([]*explain.TreeNode, error) {
+	nodes, err := p.trees.get(p.documents.Generation(), treeKey{filter, p.documents.Judgements()}, func() ([]*explain.TreeNode, error) {
 		return p.documents.Tree(filter, false)
 	})
 	if err != nil {
@@ -100,6 +100,12 @@ func (p *pages) routes(r *http.Request) (any, error) {
 	page.Piece = longList{admin.PagePath + "routes", filter.Query(), maxLines}.piece(from, c.end(), c.line)
 	explain.LocateNodes(c.shown, p.documents.Places)
 	return page, nil
+}
+
+// treeKey is the key of a cached tree. The tree changes with each publication, and with each verdict on a Gateway.
+type treeKey struct {
+	filter     explain.TreeFilter
+	judgements uint64
 }
 
 // cutter selects the nodes of a tree that one page shows. Each node is one line, and lines have indexes. A page shows

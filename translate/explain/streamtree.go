@@ -9,9 +9,9 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// streamTree returns the node of an ir.Stream. Below it are the route that gets the connections, and the routes
+// stream returns the node of an ir.Stream. Below it are the route that gets the connections, and the routes
 // with a lower precedence. If no route gets the connections, the node's name says so.
-func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
+func (t *treeMaker) stream(port *ir.Port, stream *ir.Stream) *TreeNode {
 	node := &TreeNode{Kind: HostNode, Name: strings.Join(stream.Domains, ", "), domains: stream.Domains}
 	switch {
 	case port.UDP:
@@ -24,8 +24,7 @@ func streamTree(port *ir.Port, stream *ir.Stream) *TreeNode {
 		return node
 	}
 	key := stream.Route.Origin.Key
-	at := node.child(RouteNode, manifest.Field{Object: key})
-	at.Name = key.String()
+	at := t.route(node, key)
 	rule := at.child(RuleNode, manifest.Field{Object: key, Path: "spec.rules[0]"})
 	rule.To = handedTo(stream.Route)
 	rule.Name = "→ " + rule.To

@@ -9,6 +9,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
@@ -22,7 +23,7 @@ const maxNotAcceptedShown = 100
 // rule are its child routes, and the routes that the rule does not accept. Listeners and routes that a Gateway
 // does not accept are below the Gateway's port, or in nodes after the ports if they belong to no port. The last
 // node has the routes that an error keeps from being served. The result has only what filter selects. Tree uses
-// only the View, Problems, Statuses and Places of facts.
+// only the View, Problems, Statuses, Stale and Places of facts.
 func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 	t := newTreeMaker(&facts)
 	var out []*TreeNode
@@ -35,9 +36,11 @@ func Tree(facts Facts, filter TreeFilter) []*TreeNode {
 				}
 			}
 			for i := range port.Port.Streams {
-				node.Below = append(node.Below, streamTree(port.Port, &port.Port.Streams[i]))
+				node.Below = append(node.Below, t.stream(port.Port, &port.Port.Streams[i]))
 			}
 			node.Below = append(node.Below, t.ofPort(port.Port)...)
+			t.markStale(node)
+			t.markUnprogrammed(node, port.Port)
 			out = append(out, node)
 		}
 	}
@@ -58,6 +61,9 @@ type treeMaker struct {
 	coded       map[codedKey]manifest.Problem       // the first error of each object with each code
 	faults      map[manifest.Field]manifest.Problem // see addFault
 	known       map[manifest.Key]bool               // the objects that have a status
+	stale       map[manifest.Key]store.Stale        // the objects whose last valid version is served
+	// unprogrammed has, for listeners that Envoys do not serve, the reason and message.
+	unprogrammed map[binding]string
 	// bindings has nodes for Gateways, ListenerSets and listeners that are not accepted, and for routes that such an
 	// object does not accept (see readBindings). The key is the Gateway, ListenerSet or listener below which the tree
 	// shows the node. A node is removed from bindings when it gets its place in the tree.
@@ -77,6 +83,7 @@ func newTreeMaker(facts *Facts) *treeMaker {
 	t := &treeMaker{
 		notAccepted: notAcceptedChildren(facts.Statuses), delegations: map[delegationKey]*ir.Delegation{}, mistakes: map[manifest.Key]manifest.Problem{},
 		coded: map[codedKey]manifest.Problem{}, faults: map[manifest.Field]manifest.Problem{}, known: map[manifest.Key]bool{}, bindings: map[binding][]*TreeNode{},
+		stale: facts.Stale, unprogrammed: map[binding]string{},
 	}
 	if facts.View.Delegations != nil {
 		all := facts.View.Delegations()
@@ -172,6 +179,7 @@ func (t *treeMaker) insert(host *TreeNode, port int32, rule *ir.Rule) {
 		rest := t.point(source, d.Chain[len(d.Chain)-1], d).child(RestNode, matchField(key, i, j))
 		rest.setMatch(&rule.Match, leadsTo(rule))
 		rest.Name = "what no route here takes → " + rest.To
+		t.explainFault(rest, rule, host.domains)
 		return
 	}
 	if !rule.SignIn.IsZero() {
@@ -197,6 +205,7 @@ func (t *treeMaker) route(n *TreeNode, key manifest.Key) *TreeNode {
 	if len(n.Below) > before {
 		node.Name = key.String()
 		node.Below = shownNotAccepted(t.notAccepted[key])
+		t.markStale(node)
 	}
 	return node
 }

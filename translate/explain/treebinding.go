@@ -70,8 +70,9 @@ func (t *treeMaker) refusedObject(above, key manifest.Key, conditions []metav1.C
 	}
 }
 
-// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. The listener
-// is defined in a Gateway or ListenerSet (the parameter parent). The parameter index is its position there, from 0.
+// refusedListener stores a node if a listener is not accepted, or if its references are not resolved. If neither is
+// the case and the listener is not programmed, refusedListener stores the reason in t.unprogrammed. The listener is
+// defined in a Gateway or ListenerSet (the parameter parent). The parameter index is its position there, from 0.
 func (t *treeMaker) refusedListener(parent manifest.Key, index int, name string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if resolved := c.Type == string(gwv1.ListenerConditionResolvedRefs); (resolved || c.Type == string(gwv1.ListenerConditionAccepted)) && c.Status == metav1.ConditionFalse {
@@ -81,6 +82,11 @@ func (t *treeMaker) refusedListener(parent manifest.Key, index int, name string,
 				field: manifest.Field{Object: parent, Path: listenerField(ir.Listener{Index: index})},
 			})
 			return
+		}
+	}
+	for _, c := range conditions {
+		if c.Type == string(gwv1.ListenerConditionProgrammed) && c.Status == metav1.ConditionFalse {
+			t.unprogrammed[binding{parent, name}] = c.Reason + ": " + c.Message
 		}
 	}
 }

@@ -86,3 +86,29 @@ func fails(r *ir.Rule) bool {
 	}
 	return slices.ContainsFunc(a.Forward.Backends, func(b ir.Backend) bool { return b.Cluster == "" && b.Weight > 0 })
 }
+
+// markStale marks the node of an object whose last valid version is served. Why of the node says what is wrong with
+// the newest version.
+func (t *treeMaker) markStale(n *TreeNode) {
+	stale, ok := t.stale[n.field.Object]
+	if !ok {
+		return
+	}
+	n.Stale, n.At, n.Why = true, stale.Place, stale.Message
+	n.Name += ", stale: the last valid version is served"
+	if stale.Message != "" {
+		n.Name += "; " + stale.Message
+	}
+}
+
+// markUnprogrammed sets Why of the node of a port, and adds it to the node's Name, if Envoys do not serve the port.
+// The reason is that of its first listener with one: Envoys bind and accept all listeners of a port together.
+func (t *treeMaker) markUnprogrammed(n *TreeNode, port *ir.Port) {
+	for _, l := range port.Listeners {
+		if why := t.unprogrammed[binding{l.Object, l.Name}]; why != "" {
+			n.Why = why
+			n.Name += ", not served: " + why
+			return
+		}
+	}
+}

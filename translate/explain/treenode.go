@@ -19,12 +19,16 @@ type TreeNode struct {
 	// that it delegates them to.
 	Match string `json:"match,omitempty"`
 	To    string `json:"to,omitempty"`
-	// Why says why a route or listener is not accepted, or why a rule answers an error or gets no requests.
+	// Why says why a route or listener is not accepted, why a rule answers an error or gets no requests, why Envoys
+	// do not serve a port, or what is wrong with the newest version of a Stale object.
 	Why string `json:"why,omitempty"`
 	// Code is the code of the problem that Why quotes, if it quotes one.
 	Code string `json:"code,omitempty"`
 	// Fails is what a rule answers because of Why: "500" or "UNAVAILABLE". It is "" for other nodes.
 	Fails string `json:"fails,omitempty"`
+	// Stale is true for a route, and for the port of a Gateway, if the newest version of the object is invalid, and its
+	// last valid version is served. At is then the place of the error.
+	Stale bool `json:"stale,omitempty"`
 	// Object and Field are the object and field that the node is about. At is the place where they are written.
 	Object manifest.Key `json:"object,omitzero"`
 	Field  string       `json:"field,omitempty"`
