@@ -22,6 +22,36 @@ type Certificate struct {
 	Names     []string     `json:"names,omitempty"`
 	NotBefore time.Time    `json:"notBefore"`
 	NotAfter  time.Time    `json:"notAfter"`
+	// State says whether clients accept the certificate at the time of the answer.
+	State CertificateState `json:"state"`
+}
+
+// CertificateState says whether clients accept a certificate now.
+type CertificateState string
+
+// The states of a certificate. A certificate ends soon if less than Soon is left.
+const (
+	CertificateValid       CertificateState = "valid"
+	CertificateEndsSoon    CertificateState = "ends soon"
+	CertificateExpired     CertificateState = "expired"
+	CertificateNotValidYet CertificateState = "not valid yet"
+)
+
+// Soon is how long before its end a certificate is shown as one that ends soon. Programs that renew certificates do so
+// earlier.
+const Soon = 14 * 24 * time.Hour
+
+// certificateState returns the state of a certificate at the time now.
+func certificateState(c ir.Certificate, now time.Time) CertificateState {
+	switch {
+	case now.After(c.NotAfter):
+		return CertificateExpired
+	case now.Before(c.NotBefore):
+		return CertificateNotValidYet
+	case c.NotAfter.Sub(now) < Soon:
+		return CertificateEndsSoon
+	}
+	return CertificateValid
 }
 
 // Certificates returns the certificates that listeners present to clients; the one that expires first (NotAfter)
@@ -31,9 +61,9 @@ func (d Documents) Certificates() ([]Certificate, error) {
 	if view == nil {
 		return nil, ErrUnloaded
 	}
-	all := []Certificate{}
+	all, now := []Certificate{}, time.Now()
 	for _, c := range view().Certificates {
-		all = append(all, certificateOf(c))
+		all = append(all, certificateOf(c, now))
 	}
 	slices.SortFunc(all, func(a, b Certificate) int {
 		return cmp.Or(a.NotAfter.Compare(b.NotAfter), manifest.CompareKeys(a.Object, b.Object), cmp.Compare(a.SHA256, b.SHA256))
@@ -41,8 +71,11 @@ func (d Documents) Certificates() ([]Certificate, error) {
 	return all, nil
 }
 
-func certificateOf(c ir.Certificate) Certificate {
-	return Certificate{Object: c.Secret, SHA256: c.Sum, Names: c.Names, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC()}
+func certificateOf(c ir.Certificate, now time.Time) Certificate {
+	return Certificate{
+		Object: c.Secret, SHA256: c.Sum, Names: c.Names, NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(),
+		State: certificateState(c, now),
+	}
 }
 
 func (p pages) certificates(w http.ResponseWriter, r *http.Request) {

@@ -55,9 +55,9 @@ type Board struct {
 	judged map[string]map[manifest.Key]struct{}
 	// judgements counts the calls of Judge.
 	judgements uint64
-	stale  staleObjects
-	feed   *Feed  // nil if Follow was not called
-	last   stamps // the transition times of the object that changed last (see the method stamp)
+	stale      staleObjects
+	feed       *Feed  // nil if Follow was not called
+	last       stamps // the transition times of the object that changed last (see the method stamp)
 }
 
 // New returns an empty board. The board calls the function refresh before verdicts are read. Then refresh must

@@ -37,7 +37,8 @@ func statusCommand() *cobra.Command {
 		Use:   "status [KIND [[NAMESPACE/]NAME]]",
 		Short: "Show the status of every object, every problem, and the endpoints that Envoys hold unhealthy",
 		Long: "Show the status of every object as a running gatefold sees it, with the conditions of the Gateway API;\n" +
-			"the problems of the folder; and for each Envoy on gatefold's host the endpoints that it does not use, and why.\n" +
+			"the problems of the folder; for each Envoy on gatefold's host the endpoints that it does not use, and why; and\n" +
+			"the certificates that have ended or end within 14 days.\n" +
 			"KIND, NAME and -n show fewer objects, with their problems. KIND is as for kubectl: httproute, HTTPRoutes, gtw.\n" +
 			"The exit code is 1 for an error, a stale object (its last valid version is served), a condition that is not\n" +
 			"as it should be, such as a listener that no Envoy could bind, an unhealthy endpoint, a frozen folder, and an\n" +
@@ -162,7 +163,7 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 }
 
 // askObjects requests the objects with their status. Without a filter (kind, namespace or name), it also
-// requests the Envoys and the xDS transport. The error is a noObject if a named object does not exist. Any other
+// requests the Envoys, the certificates and the xDS transport. The error is a noObject if a named object does not exist. Any other
 // error means that gatefold did not answer as expected.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
 	page := &statusPage{statusList: statusList{problemList: problems}}
@@ -179,7 +180,24 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 	if err := o.client.getJSON(ctx, "/api/v1/envoys", &page.EnvoyList); err != nil {
 		return nil, err
 	}
+	if err := o.askCertificates(ctx, page); err != nil {
+		return nil, err
+	}
 	return page, o.client.getJSON(ctx, "/api/v1/transport", &page.transport)
+}
+
+// askCertificates requests the certificates of listeners. As long as nothing is loaded, there are none. The error means
+// that gatefold did not answer as expected.
+func (o *statusOptions) askCertificates(ctx context.Context, page *statusPage) error {
+	const path = "/api/v1/certificates"
+	var list admin.CertificateList
+	code, body, err := o.client.get(ctx, path)
+	if err != nil || code == http.StatusServiceUnavailable {
+		return err
+	}
+	err = o.client.parse(path, code, body, &list)
+	page.Certificates = list.Certificates
+	return err
 }
 
 // noObject is the error for a named object that does not exist. words is the message of gatefold.
@@ -191,11 +209,13 @@ func (e noObject) Error() string { return e.words }
 // problemList is the admin page /api/v1/problems.
 type problemList struct{ admin.ProblemList }
 
-// statusList is the admin page /api/v1/status, a v1 List, together with the pages /api/v1/envoys and
-// /api/v1/problems.
+// statusList is the admin page /api/v1/status, a v1 List, together with the pages /api/v1/envoys,
+// /api/v1/certificates and /api/v1/problems.
 type statusList struct {
 	board.List[objectStatus]
 	admin.EnvoyList
+	// Certificates are the certificates that listeners present to clients. The one that ends first is first.
+	Certificates []admin.Certificate `json:"certificates,omitempty"`
 	problemList
 }
 
@@ -221,7 +241,7 @@ func (p *statusPage) write(out io.Writer, format outputFormat) error {
 
 // print prints the page as text: first the tables, then messages about the whole folder and problems.
 func (p *statusPage) print(out io.Writer) error {
-	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printTransport(out, p.transport))
+	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printCertificates(out, p.Certificates), printTransport(out, p.transport))
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ func printTransport(out io.Writer, page admin.Transport) error {
 		fmt.Fprintf(out, "\nThe xDS certificate files cannot be used; the previous ones are still used: %s\n", oneLine(tls.Problem))
 	} else if tls != nil && time.Now().After(tls.Expires) {
 		fmt.Fprintf(out, "\nThe xDS certificate expired on %s: no Envoy will connect.\n", tls.Expires.Format(time.RFC3339))
+	} else if tls != nil && time.Until(tls.Expires) < admin.Soon {
+		fmt.Fprintf(out, "\nThe xDS certificate ends on %s, %s.\n", tls.Expires.Format(time.RFC3339), untilWords(tls.Expires))
 	}
 	if len(page.RejectedClients) == 0 {
 		return nil

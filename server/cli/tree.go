@@ -39,7 +39,8 @@ func treeCommand() *cobra.Command {
 		Long: "Print what a folder serves as a tree: Gateways, virtual hosts, routes, the matches that hand requests to other\n" +
 			"routes with those routes below them, and below each match the routes that it does not accept, with the reason.\n" +
 			"Listeners and routes that a Gateway does not accept are printed at its port, or after its ports. A rule that answers\n" +
-			"an error says why. Routes that an error keeps from serving anywhere come last. Without DIR it prints what the gatefold at --admin-address serves now.\n" +
+			"an error says why. Routes that an error keeps from serving anywhere come last. Without DIR it prints what the gatefold at --admin-address serves\n" +
+			"now, with the ports that no Envoy serves and the objects of which the last valid version is served.\n" +
 			"Mistakes in the folder go to standard error; validate explains them. docs/json.md describes the JSON.",
 		Example: "  gatefold tree ./folder --host shop.example.com --path /cart\n" +
 			"  gatefold tree ./folder -n team-a\n" +

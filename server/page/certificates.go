@@ -1,15 +1,15 @@
 package page
 
 import (
+	"fmt"
 	"net/http"
-	"time"
+	"strings"
 
 	"github.com/gatefold/gatefold/server/admin"
 )
 
-// certificatesShown is how many certificates the page shows at once; the rest is on further pages (see piece). The
-// constant soon is a duration: the page marks a certificate that expires in less than this time.
-const certificatesShown, soon = 100, 14 * 24 * time.Hour
+// certificatesShown is how many certificates the page shows at once; the rest is on further pages (see piece).
+const certificatesShown = 100
 
 // certificatePage lists the certificates of listeners. The certificate that expires first is first.
 type certificatePage struct {
@@ -17,10 +17,18 @@ type certificatePage struct {
 	Piece piece
 }
 
-// certificateRow is a certificate with its state, and the CSS class of the state.
-type certificateRow struct {
-	admin.Certificate
-	State, Class string
+// certificateRow is a certificate.
+type certificateRow struct{ admin.Certificate }
+
+// Class returns the CSS class of the certificate's state.
+func (c certificateRow) Class() string {
+	switch c.State {
+	case admin.CertificateValid:
+		return "good"
+	case admin.CertificateEndsSoon:
+		return "warn"
+	}
+	return "bad"
 }
 
 // certificates returns the body of the page of certificates. It returns an error if nothing is loaded yet, or
@@ -31,18 +39,25 @@ func (p *pages) certificates(r *http.Request) (any, error) {
 		return nil, err
 	}
 	shown, at, err := sliced(all, longList{admin.PagePath + "certificates", r.URL.Query(), certificatesShown})
-	page, now := certificatePage{Piece: at}, time.Now()
+	page := certificatePage{Piece: at}
 	for _, c := range shown {
-		row := certificateRow{Certificate: c, State: "valid", Class: "good"}
-		switch {
-		case now.After(c.NotAfter):
-			row.State, row.Class = "expired", "bad"
-		case now.Before(c.NotBefore):
-			row.State, row.Class = "not valid yet", "bad"
-		case c.NotAfter.Sub(now) < soon:
-			row.State, row.Class = "ends soon", "warn"
-		}
-		page.Rows = append(page.Rows, row)
+		page.Rows = append(page.Rows, certificateRow{c})
 	}
 	return page, err
+}
+
+// certificateCounts returns in words how many certificates are in each state other than valid: "expired: 1, ends
+// soon: 2". It returns "" if all are valid.
+func certificateCounts(certificates []admin.Certificate) string {
+	counts := map[admin.CertificateState]int{}
+	for _, c := range certificates {
+		counts[c.State]++
+	}
+	var words []string
+	for _, state := range []admin.CertificateState{admin.CertificateExpired, admin.CertificateNotValidYet, admin.CertificateEndsSoon} {
+		if n := counts[state]; n > 0 {
+			words = append(words, fmt.Sprintf("%s: %d", state, n))
+		}
+	}
+	return strings.Join(words, ", ")
 }

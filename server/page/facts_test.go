@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/server/health"
@@ -18,6 +21,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // known is what gatefold knows in a state that a folder alone does not bring about.
@@ -29,6 +33,8 @@ type known struct {
 	fleets       []admin.Fleet
 	certificates []ir.Certificate
 	folder       admin.Folder
+	problems     []manifest.Problem
+	board        *board.Board // nil for an empty one
 }
 
 func (k known) Connected() []admin.Connected { return k.connected }
@@ -37,7 +43,7 @@ func (k known) Fleets() []admin.Fleet        { return k.fleets }
 func (known) Streams() []admin.Stream        { return nil }
 func (known) Generation() uint64             { return 1 }
 func (known) Transport() admin.Transport     { return admin.Transport{} }
-func (known) Problems() admin.ProblemList    { return admin.ProblemList{} }
+func (k known) Problems() admin.ProblemList  { return admin.ProblemList{Problems: k.problems} }
 func (known) Revisions() admin.RevisionList  { return admin.RevisionList{Revision: 7} }
 func (k known) View() func() *ir.View {
 	return func() *ir.View { return &ir.View{Certificates: k.certificates} }
@@ -46,9 +52,12 @@ func (k known) View() func() *ir.View {
 // site serves the JSON pages and the pages for people from what is known. No Envoy is asked.
 func (k known) site(t *testing.T) *site {
 	t.Helper()
+	if k.board == nil {
+		k.board = board.New(func() {})
+	}
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.Handler = admin.NewHandler(admin.Options{
-		Board: board.New(func() {}), Loaded: k, Envoys: k, Folder: k.folder, Page: page.New, Survives: func(string, func()) bool { return true },
+		Board: k.board, Loaded: k, Envoys: k, Folder: k.folder, Page: page.New, Survives: func(string, func()) bool { return true },
 	}, server.Listener.Addr())
 	server.Start()
 	t.Cleanup(server.Close)
@@ -100,9 +109,13 @@ func TestCertificatesHaveTheFactsOfTheJSONPage(t *testing.T) {
 	if len(list.Certificates) != 4 {
 		t.Fatalf("%d certificates", len(list.Certificates))
 	}
+	shows(t, words(s.get("/")), "Certificates expired: 1, not valid yet: 1, ends soon: 1")
 	drawn := s.get("/page/certificates")
 	states := map[string]string{"old": "expired", "later": "not valid yet", "ends": "ends soon", "fine": "valid"}
 	for _, c := range list.Certificates {
+		if string(c.State) != states[c.Object.Name] {
+			t.Errorf("%s is %q", c.Object, c.State)
+		}
 		want := strings.Join([]string{c.Object.String(), states[c.Object.Name], c.NotBefore.Format("2006-01-02 15:04 UTC"), c.NotAfter.Format("2006-01-02 15:04 UTC"), strings.Join(c.Names, ", "), c.SHA256}, " ")
 		if got := rowOf(t, drawn, c.Object.String()+" "); got != want {
 			t.Errorf("the row is %q, want %q", got, want)
@@ -206,4 +219,41 @@ func TestTheOverviewShowsWhatIsFrozenOrOutdated(t *testing.T) {
 		shows(t, rowOf(t, drawn, limit.Gateway), "over-limit – – 0 "+limit.Message)
 	}
 	shows(t, words(s.get("/page/endpoints")), "edge/fine running 41 "+begun.Format(moment)+" 0")
+}
+
+// The overview begins with what does not serve: first Gateways, then routes, then what serves an older version. It
+// shows three conditions of an object and says how many more there are. Problems follow, each in one line.
+func TestTheOverviewBeginsWithWhatDoesNotServe(t *testing.T) {
+	wrong := func(types ...string) (conditions []metav1.Condition) {
+		for _, name := range types {
+			conditions = append(conditions, metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: "R" + name, Message: "message of " + name})
+		}
+		return conditions
+	}
+	key := func(kind, name string) manifest.Key {
+		return manifest.Key{Group: gwv1.GroupName, Kind: kind, Namespace: "shop", Name: name}
+	}
+	shown := board.New(func() {})
+	shown.Publish([]status.Update{
+		{Key: key("GRPCRoute", "calls"), Status: &gwv1.RouteStatus{Parents: []gwv1.RouteParentStatus{{Conditions: wrong("Accepted")}}}},
+		{Key: key("Gateway", "edge"), Status: &gwv1.GatewayStatus{Conditions: wrong("A", "B", "C", "D", "E")}},
+		{Key: key("HTTPRoute", "fine"), Status: &gwv1.RouteStatus{}},
+		{Key: key("GRPCRoute", "again"), Status: &gwv1.RouteStatus{}},
+	}, []store.Stale{{Key: key("GRPCRoute", "again"), Since: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), Message: "unknown field"}})
+	overview := words(known{board: shown, problems: []manifest.Problem{
+		{Severity: manifest.Warning, Code: "LastGoodKept", Object: key("GRPCRoute", "again"), File: "a.yaml", Message: "the last version", Hint: "fix it"},
+		{Severity: manifest.Error, Code: "UnknownField", Object: key("GRPCRoute", "again"), File: "a.yaml", Line: 3, Column: 5, Message: "unknown field"},
+	}}.site(t).get("/"))
+	at := 0
+	for _, next := range []string{
+		"What does not serve as written", "Gateway shop/edge – A=False RA message of A", "C=False RC message of C And 2 more conditions of Gateway shop/edge",
+		"GRPCRoute shop/calls", "GRPCRoute shop/again – stale The last valid version is served since 2030-01-02 03:04:05 UTC; unknown field",
+		"Problems", "error GRPCRoute shop/again unknown field a.yaml:3:5 UnknownField", "warning GRPCRoute shop/again the last version a.yaml LastGoodKept fix it", "Envoys",
+	} {
+		found := strings.Index(overview[at:], next)
+		if found < 0 {
+			t.Fatalf("%q is not there, or too early: %s", next, overview)
+		}
+		at += found + len(next)
+	}
 }

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gatefold/gatefold/server/board"
@@ -30,6 +32,31 @@ func objectRows(list board.List[board.Object[any]]) []objectRow {
 
 // maxWrongShown is how many conditions of one object a list shows.
 const maxWrongShown = 3
+
+// rank returns the position of an object with a problem in a list, the lowest first. It is 0 for a
+// GatewayClass, Gateway or ListenerSet with a wrong condition, as all routes of its listeners may depend on it. It is 1
+// for any other object with a wrong condition, and 2 for an object that is only stale.
+func (o objectRow) rank() int {
+	rank := 2
+	for _, part := range o.Parts {
+		if len(part.Wrong()) > 0 {
+			rank = 1
+		}
+	}
+	if rank == 1 && slices.Contains([]string{"GatewayClass", "Gateway", "ListenerSet"}, o.Key.Kind) {
+		return 0
+	}
+	return rank
+}
+
+// MoreConditions returns the number of conditions that report a problem and are not in WrongOnes.
+func (o objectRow) MoreConditions() int {
+	count := 0
+	for _, part := range o.Parts {
+		count += len(part.Wrong())
+	}
+	return count - len(o.WrongOnes())
+}
 
 // WrongOnes returns the first maxWrongShown conditions of the object that report a problem. Each has the name of
 // the part of the status that contains it, such as a parent of a route.

@@ -15,14 +15,16 @@ import (
 // The overview shows at most this many problems, objects with a problem, and Envoys.
 const maxOverviewProblems, maxOverviewObjects, maxOverviewEnvoys = 20, 20, 100
 
-// overview is the first page: the served revision, the Envoys, and everything that is wrong.
+// overview is the first page: the served revision, then what does not serve as written, then the problems with a line
+// each, then the Envoys.
 type overview struct {
 	Served           admin.RevisionList
 	Problems         admin.ProblemList
 	Errors, Warnings int
-	Shown            []manifest.Problem // errors first
+	Shown            []briefProblem // errors first
 	Envoys           []envoyRow
 	MoreEnvoys       int
+	Certificates     string // how many certificates are not valid, or end soon; "" for none
 	Transport        admin.Transport
 	Fleets           []fleetRow
 	Hosted           []hostedRow // the Envoys of this machine that have a problem
@@ -72,26 +74,20 @@ func (e envoyRow) Gateways() string { return gatewayWords(e.Cluster) }
 func (p *pages) overview(*http.Request) (any, error) {
 	o := overview{Served: p.documents.Revisions(), Problems: p.documents.Problems(), Transport: p.documents.Transport()}
 	o.Errors, o.Warnings = manifest.Count(o.Problems.Problems)
-	o.Shown = errorsFirst(o.Problems.Problems)
-	o.Shown = o.Shown[:min(len(o.Shown), maxOverviewProblems)]
+	o.Shown = briefProblems(o.Problems.Problems)
 	o.Envoys = envoyRows(p.documents.Streams(), o.Served.Revision)
 	if more := len(o.Envoys) - maxOverviewEnvoys; more > 0 {
 		o.Envoys, o.MoreEnvoys = o.Envoys[:maxOverviewEnvoys], more
+	}
+	if certificates, err := p.documents.Certificates(); err == nil { // without them, nothing is loaded yet
+		o.Certificates = certificateCounts(certificates)
 	}
 	o.Fleets = fleetRows(p.documents.Fleets())
 	wrong := slices.DeleteFunc(slices.Clone(p.documents.Supervised()), func(s host.State) bool { return !s.Wrong() })
 	o.Hosted, o.MoreHosted = hostedRows(wrong, maxOverviewEnvoys)
 	rows := objectRows(p.documents.Status(board.Filter{}))
 	o.Kinds = kindRows(rows)
-	for _, row := range rows {
-		switch {
-		case !row.Wrong:
-		case len(o.Wrong) < maxOverviewObjects:
-			o.Wrong = append(o.Wrong, row)
-		default:
-			o.MoreWrong++
-		}
-	}
+	o.Wrong, o.MoreWrong = wrongRows(rows)
 	return o, nil
 }
 
@@ -100,6 +96,32 @@ func errorsFirst(problems []manifest.Problem) []manifest.Problem {
 	sorted := slices.Clone(problems)
 	slices.SortStableFunc(sorted, func(a, b manifest.Problem) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
 	return sorted
+}
+
+// briefProblem is a problem that the overview shows in one line. The rest of it is in an element that the user opens.
+type briefProblem struct{ manifest.Problem }
+
+// ID returns the id of the HTML element, which stays the same while the problem does.
+func (b briefProblem) ID() string {
+	return idFrom("p", string(b.Severity), b.Code, b.Object.String(), b.Field, b.File, b.Message)
+}
+
+// briefProblems returns the first maxOverviewProblems problems, errors first.
+func briefProblems(problems []manifest.Problem) (shown []briefProblem) {
+	sorted := errorsFirst(problems)
+	for _, p := range sorted[:min(len(sorted), maxOverviewProblems)] {
+		shown = append(shown, briefProblem{p})
+	}
+	return shown
+}
+
+// wrongRows returns the first maxOverviewObjects objects with a problem, and the number of the others. What stops the
+// most traffic comes first (see objectRow.rank).
+func wrongRows(objects []objectRow) (shown []objectRow, more int) {
+	wrong := slices.DeleteFunc(slices.Clone(objects), func(o objectRow) bool { return !o.Wrong })
+	slices.SortStableFunc(wrong, func(a, b objectRow) int { return a.rank() - b.rank() })
+	n := min(len(wrong), maxOverviewObjects)
+	return wrong[:n], len(wrong) - n
 }
 
 // kindRows counts objects by kind. The objects must be sorted by kind.

@@ -175,7 +175,12 @@ func (c *cutter) takes(line int, n *explain.TreeNode) bool {
 
 // idOf returns the ID of a node, from the content of the node and the ID of the branch above it.
 func idOf(above string, n *explain.TreeNode) string {
+	return idFrom("t", above, string(n.Kind), n.Object.String(), n.Field, n.Name)
+}
+
+// idFrom returns an ID for an HTML element: the prefix, and a hash of the texts.
+func idFrom(prefix string, texts ...string) string {
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(above + "\x00" + string(n.Kind) + "\x00" + n.Object.String() + "\x00" + n.Field + "\x00" + n.Name)) // it never fails
-	return "t" + strconv.FormatUint(sum.Sum64(), 36)
+	_, _ = sum.Write([]byte(strings.Join(texts, "\x00"))) // it never fails
+	return prefix + strconv.FormatUint(sum.Sum64(), 36)
 }
