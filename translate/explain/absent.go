@@ -90,8 +90,8 @@ func (b *requestReporter) notFound() {
 		if b.report.Suggestions = elsewhere; len(elsewhere) == 0 {
 			b.report.Suggestions = nearest(name, hostsOf(port))
 		}
-	case len(b.answer.Considered) > 0:
-		b.report.Reason = fmt.Sprintf("the path matches a rule of %s, but %s", host.Domain, whatDiffers(b.answer.Considered))
+	case len(b.report.NearMisses) > 0:
+		b.report.Reason = fmt.Sprintf("the path matches a rule of %s, but %s", host.Domain, whatDiffers(b.report.NearMisses))
 		if d := b.findDelegation(host); d != nil {
 			b.delegation(d)
 		}
@@ -101,10 +101,10 @@ func (b *requestReporter) notFound() {
 }
 
 // whatDiffers returns the end of a Reason: a text that names the conditions of rules that the request does not
-// meet, such as headers. The parameter considered has rules with the request's path (see Answer.Considered).
-// The text names the host only if one of these rules requires another host.
-func whatDiffers(considered []Miss) string {
-	if slices.ContainsFunc(considered, func(m Miss) bool { return strings.HasPrefix(m.Reason, "host ") }) {
+// meet, such as headers. The parameter near has rules with the request's path. The text names the host only if one of
+// these rules requires another host.
+func whatDiffers(near []NearMissReport) string {
+	if slices.ContainsFunc(near, func(m NearMissReport) bool { return strings.HasPrefix(m.Reason, "host ") }) {
 		return "its hosts, headers, query or method do not"
 	}
 	return "its headers, query or method do not"

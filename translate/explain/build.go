@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -71,11 +72,18 @@ func (b *requestReporter) unreachableWords(kind string) string {
 	return ""
 }
 
-// nearMisses adds to the report the rules that nearly answer the request: first the rules in Answer.Considered, and
-// then the rules in Answer.Behind.
+// nearMisses adds to the report the rules that nearly answer the request: first the rules that would delegate it, then
+// the rules in Answer.Considered, and then the rules in Answer.Behind. It leaves out a rule that does not match for the
+// same reason as the rule that delegates to it.
 func (b *requestReporter) nearMisses() {
+	delegations := b.delegationMisses()
+	for _, miss := range delegations {
+		b.report.NearMisses = append(b.report.NearMisses, miss.report())
+	}
 	for _, miss := range b.answer.Considered {
-		b.addNearMiss(miss.Rule, miss.Reason)
+		if !slices.ContainsFunc(delegations, func(d delegationMiss) bool { return d.explains(miss) }) {
+			b.addNearMiss(miss.Rule, miss.Reason)
+		}
 	}
 	for _, rule := range b.answer.Behind {
 		b.addNearMiss(rule, "lower precedence: "+route.Why(b.answer.Rule, rule))

@@ -44,7 +44,8 @@ type Report struct {
 	// order is that of the targets: from the Gateway down to the rule, and then the backends. If there are
 	// more, those that are not in force come first.
 	Policies []PolicyReport `json:"policies,omitempty"`
-	// NearMisses are the rules that nearly matched, in the order in which Envoy tries rules, at most 40.
+	// NearMisses are the rules that nearly matched, at most 60: those that would delegate the request, and then the
+	// others in the order in which Envoy tries rules.
 	NearMisses []NearMissReport `json:"nearMisses,omitempty"`
 	// NotAccepted are routes that might match the request, but that a parent rejects, entirely or in part. Routes
 	// whose namespace may not serve the host are in the list, too. It has at most 20 routes.
