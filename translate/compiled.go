@@ -14,6 +14,8 @@ type table struct {
 	rules memo.Ordered[*entry]
 	// guarded has those rules that guardedBy selects.
 	guarded memo.Ordered[*entry]
+	// open has those rules that take every request of the host.
+	open memo.Ordered[*entry]
 	// teams has the places of the rules, if weights count within namespaces.
 	teams standings
 	// tree has the same rules, encoded and divided into short lists by path (see package bucket). It is nil if the
@@ -46,7 +48,8 @@ func tableStep(twins func([]*entry) [][]*entry, weighted bool) func(table, []mem
 		if weighted {
 			teams, members = teams.apply(members)
 		}
-		out := table{teams: teams, rules: order(old.rules, members), guarded: order(old.guarded, onlyGuarded(members))}
+		out := table{teams: teams, rules: order(old.rules, members), guarded: order(old.guarded, only(guardedBy, members))}
+		out.open = order(old.open, only((*entry).takesAll, members))
 		switch {
 		case out.rules.Len() <= bucket.Full:
 		case old.tree == nil || len(members) > out.rules.Len()/8:
@@ -57,6 +60,20 @@ func tableStep(twins func([]*entry) [][]*entry, weighted bool) func(table, []mem
 		return out
 	}
 }
+
+// only returns the changes of the entries for which the function pick returns true.
+func only(pick func(*entry) bool, members []memo.Member[string, *entry]) (out []memo.Member[string, *entry]) {
+	for _, m := range members {
+		m.Had, m.Has = m.Had && pick(m.Old), m.Has && pick(m.New)
+		if m.Had || m.Has {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// takesAll reports whether the rule of an entry takes every request of its host that no other rule takes.
+func (e *entry) takesAll() bool { return xds.Covers(&e.Rule.Match, "/") }
 
 // moved returns the rules to remove from a table and the rules to add to it. The parameter members has the changes
 // of the table's rules, in order. If a rule is added and then changed, the result added has only its last version.

@@ -25,6 +25,8 @@ type hostOut struct {
 	OnePaths []onePath
 	// Guarded are rules of Table that may lose requests by their hostname (guardedBy).
 	Guarded memo.Ordered[*entry]
+	// Open are the rules of Table that take every request of the host (entry.takesAll).
+	Open memo.Ordered[*entry]
 	// Twins are groups of rules that match the same requests.
 	Twins [][]*entry
 	// Policy has the policies of the host's listener. They apply to each route of the host, except for fields

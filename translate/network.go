@@ -49,6 +49,7 @@ type network struct {
 	identities   *identityRules
 	tables       *tableRules
 	shadows      *shadowRules
+	hiddens      *hiddenRules
 	routeConfigs *routeConfigRules
 
 	backendPolicies *backendPolicyRules
@@ -216,6 +217,7 @@ func (n *network) addTables(e *memo.Engine) {
 		TrustedHops: n.TrustedHops, Weighted: n.Weighted,
 	})
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
+	n.hiddens = newHiddenRules(e, hiddenIn{host: n.tables.host, claimed: n.claims.claimed})
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{gatewayRules: n.gateways, host: n.tables.host})
 }
 
@@ -274,7 +276,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.nodes,
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.hiddens, n.nodes,
 		n.signIns)
 	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports, n.extensions)
 }

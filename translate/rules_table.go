@@ -87,7 +87,7 @@ func (r *tableRules) runHost(c *memo.Ctx, key tableKey) *hostOut {
 	table, _ := r.table.Get(c, key)
 	out := &hostOut{Key: key, Policy: r.in.hostPolicyOf(c, key), Insecure: key.Chain == "" && r.in.TrustedHops == 0}
 	table = r.withSignIn(table, key.Gateway, out.Policy)
-	out.Table, out.Guarded, out.Forged = table.rules, table.guarded, r.in.forgedAt(c, key).Names
+	out.Table, out.Guarded, out.Open, out.Forged = table.rules, table.guarded, table.open, r.in.forgedAt(c, key).Names
 	leaves := table.leaves()
 	out.Rejected = r.rejectionOf(c, key, out.extras())
 	if leaves != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -21,17 +20,6 @@ func guardedBy(e *entry) bool {
 	}
 	action := &e.Rule.Action
 	return e.Own != nil && len(e.Own.Origins) > 0 || action.ExternalAuth != nil || action.ClosedBy() != ""
-}
-
-// onlyGuarded returns the changes of the entries that guardedBy selects.
-func onlyGuarded(members []memo.Member[string, *entry]) (out []memo.Member[string, *entry]) {
-	for _, m := range members {
-		m.Had, m.Has = m.Had && guardedBy(m.Old), m.Has && guardedBy(m.New)
-		if m.Had || m.Has {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // maxTakers is the number of rules with one path that takenIn compares with a rule.

@@ -77,7 +77,8 @@ func (b *requestReporter) otherwise() string {
 //   - If the host has no rules, they are paths under other hosts that would match the request, or similar hosts.
 //   - If no rule of the host has the request's path, they are similar paths (see noPath).
 //
-// If a rule of the host delegated the path, notFound adds that rule to the report.
+// If a rule of the host delegated the path, notFound adds that rule to the report. If a rule of a wider host has the
+// request, notFound adds it to Reason and NearMisses (see wider).
 func (b *requestReporter) notFound() {
 	port, host, _ := pick(b.facts.View, b.query)
 	name, elsewhere := hostname(b.query.Host), b.elsewhere(port, host)
@@ -98,6 +99,43 @@ func (b *requestReporter) notFound() {
 	default:
 		b.noPath(host, elsewhere)
 	}
+	if host != nil {
+		b.wider(port, host)
+	}
+}
+
+// wider searches the hosts of the same filter chain that are wider than the request's own host, the most specific one
+// first, for a rule that has the request. Envoy looks into one host alone, so that this rule does not get the request.
+// If there is one, wider adds it to the report's Reason and NearMisses.
+func (b *requestReporter) wider(port *ir.PortView, own *ir.HostView) {
+	r, _ := receive(b.query, port.Port)
+	mostSpecific(hostname(b.query.Host), func(pattern string) (int, bool) {
+		host := hostOf(port, own.Chain, pattern)
+		if host == nil || !moreSpecific(own.Domain, host.Domain) {
+			return -1, otherListener(port.Port, own.Chain, pattern)
+		}
+		looked := 0
+		for rule := range host.Rules {
+			if looked++; looked > maxCompared {
+				return -1, true
+			}
+			if result, _ := r.matches(&rule.Match); result == takes {
+				why := fmt.Sprintf("it is for %s, and Envoy looks into the most specific host alone, which is %s", wordsOfDomain(host.Domain), own.Domain)
+				b.addNearMiss(rule, why)
+				b.report.Reason += fmt.Sprintf("; %s has one for %s, but Envoy looks into the most specific host alone", rule.Source.Key, wordsOfDomain(host.Domain))
+				return 0, true
+			}
+		}
+		return -1, false
+	})
+}
+
+// wordsOfDomain returns the domain of a virtual host, as text.
+func wordsOfDomain(domain string) string {
+	if domain == "*" {
+		return "all other hosts"
+	}
+	return domain
 }
 
 // whatDiffers returns the end of a Reason: a text that names the conditions of rules that the request does not

@@ -278,16 +278,20 @@ func findHost(port *ir.PortView, name string) *ir.HostView {
 // name). It returns nil if the filter chain has no such virtual host, or if Envoy answers 421 because the hostname
 // belongs to another listener.
 func hostIn(port *ir.PortView, chain, name string) *ir.HostView {
-	i, found := mostSpecific(hostname(name), func(pattern string) (int, bool) {
-		i, own := slices.BinarySearchFunc(port.Hosts, pattern, func(h ir.HostView, domain string) int {
-			return cmp.Or(strings.Compare(h.Chain, chain), strings.Compare(h.Domain, domain))
-		})
-		if own {
-			return i, true
-		}
-		return -1, otherListener(port.Port, chain, pattern)
+	var host *ir.HostView
+	mostSpecific(hostname(name), func(pattern string) (int, bool) {
+		host = hostOf(port, chain, pattern)
+		return 0, host != nil || otherListener(port.Port, chain, pattern)
 	})
-	if !found || i < 0 {
+	return host
+}
+
+// hostOf returns the virtual host with a domain in a filter chain, or nil if there is none.
+func hostOf(port *ir.PortView, chain, domain string) *ir.HostView {
+	i, found := slices.BinarySearchFunc(port.Hosts, domain, func(h ir.HostView, domain string) int {
+		return cmp.Or(strings.Compare(h.Chain, chain), strings.Compare(h.Domain, domain))
+	})
+	if !found {
 		return nil
 	}
 	return &port.Hosts[i]

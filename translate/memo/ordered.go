@@ -52,6 +52,11 @@ func (b *branch[T]) walk(yield func(T) bool) bool {
 	return b == nil || b.left.walk(yield) && yield(b.item) && b.right.walk(yield)
 }
 
+// Backward yields the items in reverse order.
+func (o Ordered[T]) Backward() iter.Seq[T] {
+	return func(yield func(T) bool) { o.root.walkBack(yield) }
+}
+
 // From yields the given item, if the set has it, and all items after it, in order. Finding the first of them
 // takes O(log n) steps.
 func (o Ordered[T]) From(item T) iter.Seq[T] {

@@ -144,6 +144,8 @@ func (t *takeovers) words(p pair, ofBefore, ofAfter ruleOutcome) string {
 	switch {
 	case p.after == nil && t.views[1] == nil:
 		return fmt.Sprintf("no route serves the host any more; before, %s did", a.Words()) + t.objects.errorWords("; ", p.before.rule.Root.Key)
+	case p.after == nil && ofBefore == hidden:
+		return fmt.Sprintf("the host %s is more specific than %s, which has %s, and none of its rules takes the requests", t.views[1].Domain, t.views[0].Domain, a.Words())
 	case p.after == nil:
 		return t.beforeWords(p.before, ofBefore) + ", and no other rule takes the requests"
 	case p.before == nil:
