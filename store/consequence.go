@@ -19,21 +19,21 @@ func (s *problemLists) consequence(i *Invalid) string {
 	if len(i.Targets) == 0 {
 		return i.untargeted()
 	}
-	var closed, missing []Target
+	var missing []Target
+	closed := map[closure][]Target{}
 	for _, target := range i.Targets {
 		key := manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: i.Key.Namespace, Name: target.Name}
 		s.fresh.targets[key] = struct{}{}
-		if _, ok := s.serving.served[key]; ok || target.Name == "" {
-			closed = append(closed, target)
+		at, ok := s.serving.served[key]
+		if target.Name == "" || ok && (target.Section == "" || slices.Contains(sectionsOf(at.object), target.Section)) {
+			closed[closureOf(i.Key, target)] = append(closed[closureOf(i.Key, target)], target)
 		} else {
 			missing = append(missing, target)
 		}
 	}
 	var parts []string
-	for _, status := range []string{"500", "503", "UNAVAILABLE"} {
-		if those := slices.DeleteFunc(slices.Clone(closed), func(t Target) bool { return closedStatus(i.Key, t) != status }); len(those) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s %s until it is fixed", namesOf(those, i.Key.Namespace), numbered(those, "answers", "answer"), status))
-		}
+	for _, how := range slices.SortedFunc(maps.Keys(closed), func(a, b closure) int { return strings.Compare(a.one, b.one) }) {
+		parts = append(parts, fmt.Sprintf("%s %s until it is fixed", namesOf(closed[how], i.Key.Namespace), numbered(closed[how], how.one, how.several)))
 	}
 	if len(missing) > 0 {
 		parts = append(parts, fmt.Sprintf("its %s %s %s not in the folder, or not valid", numbered(missing, "target", "targets"), namesOf(missing, i.Key.Namespace), numbered(missing, "is", "are")))
@@ -44,16 +44,22 @@ func (s *problemLists) consequence(i *Invalid) string {
 	return strings.Join(parts, "; ")
 }
 
-// closedStatus returns what Envoy answers for a target of an invalid policy: 503 for a Service or Backend,
-// UNAVAILABLE for a GRPCRoute, and 500 for any other target.
-func closedStatus(policy manifest.Key, target Target) string {
+// closure is what a closed target does, in words for one target and for several.
+type closure struct{ one, several string }
+
+// closureOf returns what Envoy does for a target of an invalid policy.
+func closureOf(policy manifest.Key, target Target) closure {
 	switch {
 	case policy.Kind != api.KindTrafficPolicy:
-		return "503"
+		return closure{"answers 503", "answer 503"}
 	case target.Kind == "GRPCRoute":
-		return "UNAVAILABLE"
+		return closure{"answers UNAVAILABLE", "answer UNAVAILABLE"}
+	case target.Kind == "TCPRoute", target.Kind == "TLSRoute":
+		return closure{"closes connections", "close connections"}
+	case target.Kind == "UDPRoute":
+		return closure{"drops datagrams", "drop datagrams"}
 	}
-	return "500"
+	return closure{"answers 500", "answer 500"}
 }
 
 // numbered returns the parameter one if targets has one element, and the parameter several otherwise.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
@@ -50,6 +51,39 @@ func selects(selector api.PolicySelector, o *manifest.Object) bool {
 		}
 	}
 	return true
+}
+
+// sectionsOf returns the names of the sections of an object that a policy can target: the rules of a route, the listeners
+// of a Gateway or ListenerSet, the ports of a Service. It returns nil for other kinds.
+func sectionsOf(o *manifest.Object) (names []string) {
+	switch object := o.Value.(type) {
+	case *gwv1.Gateway:
+		names = namesOfSections(object.Spec.Listeners, func(l gwv1.Listener) string { return string(l.Name) })
+	case *gwv1.ListenerSet:
+		names = namesOfSections(object.Spec.Listeners, func(l gwv1.ListenerEntry) string { return string(l.Name) })
+	case *corev1.Service:
+		names = namesOfSections(object.Spec.Ports, func(p corev1.ServicePort) string { return p.Name })
+	case *api.HTTPRoute:
+		names = namesOfSections(object.Spec.Rules, func(r api.HTTPRouteRule) string { return api.Text(r.Name) })
+	case *gwv1.GRPCRoute:
+		names = namesOfSections(object.Spec.Rules, func(r gwv1.GRPCRouteRule) string { return api.Text(r.Name) })
+	case *gwv1.TCPRoute:
+		names = namesOfSections(object.Spec.Rules, func(r gwv1.TCPRouteRule) string { return api.Text(r.Name) })
+	case *gwv1.TLSRoute:
+		names = namesOfSections(object.Spec.Rules, func(r gwv1.TLSRouteRule) string { return api.Text(r.Name) })
+	case *gwv1.UDPRoute:
+		names = namesOfSections(object.Spec.Rules, func(r gwv1.UDPRouteRule) string { return api.Text(r.Name) })
+	}
+	return names
+}
+
+// namesOfSections returns the name of each section.
+func namesOfSections[T any](sections []T, nameOf func(T) string) []string {
+	names := make([]string, 0, len(sections))
+	for _, section := range sections {
+		names = append(names, nameOf(section))
+	}
+	return names
 }
 
 // isOf reports whether a valid policy has the target t. If t is a section of an object, such as one listener,

@@ -49,15 +49,22 @@ func (k *kind) policyTargets() []apischema.GroupKind {
 	return nil
 }
 
+// hasSections reports whether a policy of the kind k can target a section of an object of a kind: a rule, a listener or
+// a port of a Service. A Backend has no sections, and a BackendConfigPolicy is always for the whole object.
+func (k *kind) hasSections(target apischema.GroupKind) bool {
+	return k.name != api.KindBackendConfigPolicy && target.Kind != api.KindBackend
+}
+
 // policy reports whether objects of the kind are policies. It is false for a nil kind.
 func (k *kind) policy() bool { return k != nil && len(k.policyTargets()) > 0 }
 
 // targetReader collects the targets of a policy as it is written. The policy may be invalid.
 type targetReader struct {
-	kinds []apischema.GroupKind
-	found []Target
-	seen  map[string]bool
-	lost  bool // something looks like a target and cannot be read
+	policy *kind // nil for a policy of another program
+	kinds  []apischema.GroupKind
+	found  []Target
+	seen   map[string]bool
+	lost   bool // something looks like a target and cannot be read
 
 	// exact is true if only targets with a kind in kinds count. If it is false, a target without a known kind
 	// counts for all of kinds.
@@ -81,7 +88,7 @@ func (k *kind) readTargets(object map[string]any, namespace string) (targets []T
 
 // targetsAnywhere searches a whole object for targets, also under misspelt and duplicate keys.
 func (k *kind) targetsAnywhere(object map[string]any, namespace string) (targets []Target, lost bool) {
-	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
+	r := &targetReader{policy: k, kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
 	r.loose = len(valuesOf(object, "kind")) < 2 // with two kinds, the document has another object
 	r.search(withoutHistory(object))
 	for _, spec := range valuesOf(object, "spec") {
@@ -94,7 +101,7 @@ func (k *kind) targetsAnywhere(object map[string]any, namespace string) (targets
 // targetsInSpec returns the targets that an object has in spec.targetRefs, spec.targetRef and spec.targetSelectors, also
 // under misspelt and duplicate keys. The kinds of the targets are those that policies of the kind k can target.
 func (k *kind) targetsInSpec(object map[string]any, namespace string) (targets []Target, lost bool) {
-	r := &targetReader{kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
+	r := &targetReader{policy: k, kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
 	r.searchSpec(object)
 	return r.bounded()
 }
@@ -280,15 +287,18 @@ func (r *targetReader) selector(fields map[string]any) {
 }
 
 // add adds target to r.found, with the kind and the section in fields. If the kind in fields is missing or
-// unknown, it adds a target for each possible kind (kindsOf). It leaves out a target that is already in
-// r.found, and adds nothing after maxClosingTargets+1 targets.
+// unknown, it adds a target for each possible kind (kindsOf). A section of a kind without sections (hasSections) is left
+// out. It leaves out a target that is already in r.found, and adds nothing after maxClosingTargets+1 targets.
 func (r *targetReader) add(fields map[string]any, target Target) {
-	name, _ := fields["sectionName"].(string)
-	if _, isText := resolvePlain(name).(string); isText && len(valuesOf(fields, "sectionName")) == 1 && len(validation.IsDNS1123Subdomain(name)) == 0 {
-		target.Section = name
+	section, _ := fields["sectionName"].(string)
+	if _, isText := resolvePlain(section).(string); !isText || len(valuesOf(fields, "sectionName")) != 1 || len(validation.IsDNS1123Subdomain(section)) > 0 {
+		section = ""
 	}
 	for _, kind := range r.kindsOf(fields) {
-		target.GroupKind = kind
+		target.GroupKind, target.Section = kind, ""
+		if r.policy == nil || r.policy.hasSections(kind) {
+			target.Section = section
+		}
 		if id := fmt.Sprintf("%#v", target); !r.seen[id] && len(r.found) <= maxClosingTargets {
 			r.seen[id] = true
 			r.found = append(r.found, target)

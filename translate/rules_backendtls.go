@@ -43,7 +43,8 @@ type tlsTarget struct {
 	// Lost is true if Bad is set because the target or its section does not exist. It is false if Bad is set because
 	// another policy applies to the target.
 	Lost bool
-	// Problem reports the same as Bad. It is nil if the policy applies.
+	// Problem reports the same as Bad. It is nil if the policy applies, or if too many policies are for the target,
+	// which is a problem of the target.
 	Problem *manifest.Problem
 	// Ports are the ports of a Service that Section names. They are empty if Any is true.
 	Ports []int32
@@ -78,7 +79,7 @@ func newTLSPolicyRules(e *memo.Engine, in tlsPolicyIn) *tlsPolicyRules {
 	r.tlsAims = newTargetRules(e, in.targetRulesIn, kind, func(object *manifest.Object) []store.Target {
 		from, _ := manifest.As[*gwv1.BackendTLSPolicy](object)
 		return targetsOf(tlsTargetRefs(from))
-	})
+	}, in.services, in.staticBackends)
 	r.tlsPolicy = memo.NewRule(e, "tlspolicy", r.runTLSPolicy, deepEqual)
 	memo.Each(r.tlsPolicy, in.tlsPolicies)
 	r.backendTLS = memo.NewRule(e, "backendtls", r.runBackendTLS, deepEqual)
@@ -88,6 +89,7 @@ func newTLSPolicyRules(e *memo.Engine, in tlsPolicyIn) *tlsPolicyRules {
 }
 
 func (r *tlsPolicyRules) report(all *problemFold) {
+	r.tlsAims.report(all, "requests to them are answered 503")
 	problemsFrom(all, "tlspolicy", r.tlsPolicy, func(p *tlsPolicyOut) []manifest.Problem { return p.Problems })
 	problemsFrom(all, "tlstargets", r.tlsTargets, tlsTargetProblems)
 }
@@ -217,11 +219,16 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 	return "", ""
 }
 
-// runBackendTLS decides which policy applies to each port of a Service or Backend.
+// runBackendTLS decides which policy applies to each port of a Service or Backend. Ports with too many policies are
+// closed. The API has no selectors, but an invalid policy may have some.
 func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
 	var claims []backend.Claim
-	named, _ := r.tlsAims.named.Get(c, target)
-	for one := range named.Ordered.All() {
+	at := r.tlsAims.at.Get(c, target)
+	for _, crowded := range at.Crowded {
+		closed := &backend.TLSPolicy{Origin: &ir.Origin{Key: target}, Closed: crowded.words(kindBackendTLSPolicy), Invalid: true}
+		claims = append(claims, backend.Claim{Policy: closed, Section: crowded.Section})
+	}
+	for _, one := range at.Aims {
 		own := r.tlsPolicy.Get(c, one.Policy)
 		if own.Policy == nil {
 			continue
@@ -257,7 +264,9 @@ func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarge
 		if message != "" {
 			told.Lost = true
 			told.reject(key, gwv1.PolicyReasonTargetNotFound, fmt.Sprintf("spec.targetRefs[%d].%s", i, field), message, hint)
-		} else if first := r.backendTLS.Get(c, told.Target).In(told.Section); first != nil && first.Origin.Key != key {
+		} else if first := r.backendTLS.Get(c, told.Target).In(told.Section); first != nil && first.Origin.Key == told.Target {
+			told.Bad = policyVerdict{Reason: gwv1.PolicyReasonConflicted, Message: first.Closed} // the target has the problem
+		} else if first != nil && first.Origin.Key != key {
 			told.reject(key, gwv1.PolicyReasonConflicted, fmt.Sprintf("spec.targetRefs[%d]", i),
 				fmt.Sprintf("%s has %s before this policy", first.Origin.Key, told.words()),
 				"remove one of the two; the older goes before, or else the first by name")
