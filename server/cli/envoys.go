@@ -21,9 +21,9 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nENVOY\tBACKEND\tHEALTHY\tENDPOINT\tWHY")
+	fmt.Fprintln(w, "\nENVOY\tGATEWAY\tBACKEND\tHEALTHY\tENDPOINT\tWHY")
 	for _, e := range envoys {
-		node := oneLine(e.Node)
+		node := oneLine(e.Node) + "\t" + gatewayServed(e)
 		if e.Unknown != nil {
 			fmt.Fprintf(w, "%s\t-\tunknown\t-\t%s\n", node, oneLine(e.Unknown.Message+"; "+e.Unknown.Hint))
 			continue
@@ -43,6 +43,14 @@ func printEnvoys(out io.Writer, envoys []health.Envoy) error {
 		}
 	}
 	return w.Flush()
+}
+
+// gatewayServed returns the Gateway that an Envoy serves, or "all" for an Envoy that serves all Gateways.
+func gatewayServed(e health.Envoy) string {
+	if !strings.Contains(e.NodeCluster, "/") {
+		return "all"
+	}
+	return oneLine(e.NodeCluster)
 }
 
 // share returns in words how many of the endpoints are healthy: "5 of 6", "1 of 6, 4 not checked" or "6 not

@@ -117,7 +117,8 @@ func (t *explainPage) flush() {
 	t.rows = nil
 }
 
-// outcome prints the answer to the request in one line, and then a line for each caveat of the report.
+// outcome prints the answer to the request in one line, and then a line for each caveat of the report. A last
+// line says why the listener is not programmed, if it is not.
 func (t *explainPage) outcome(r *explain.Report) {
 	style, text := red, strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(int(r.Status))))
 	if r.GRPCStatus != "" {
@@ -142,6 +143,9 @@ func (t *explainPage) outcome(r *explain.Report) {
 	fmt.Fprintf(&t.out, "→ %s\n", t.paint(style, text+policyWords(r)))
 	for _, unknown := range r.Caveats {
 		fmt.Fprintf(&t.out, "  unless %s\n", explain.WithAddressHint(unknown, "give it by --from"))
+	}
+	if l := r.Listener; l != nil && l.NotProgrammed != "" {
+		fmt.Fprintf(&t.out, "  the listener is not programmed: %s\n", l.NotProgrammed)
 	}
 }
 

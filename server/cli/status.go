@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -27,6 +28,7 @@ type statusOptions struct {
 	format    outputFormat
 	namespace string
 	problems  bool // print only the problems
+	wrongOnly bool // leave out what is as it should be
 	watch     bool
 	filter    board.Filter
 }
@@ -34,12 +36,12 @@ type statusOptions struct {
 func statusCommand() *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
-		Use:   "status [KIND [[NAMESPACE/]NAME]]",
+		Use:   "status [KIND [[NAMESPACE/]NAME] | KIND/NAME]",
 		Short: "Show the status of every object, every problem, and the endpoints that Envoys hold unhealthy",
 		Long: "Show the status of every object as a running gatefold sees it, with the conditions of the Gateway API;\n" +
 			"the problems of the folder; for each Envoy on gatefold's host the endpoints that it does not use, and why; and\n" +
 			"the certificates that have ended or end within 14 days.\n" +
-			"KIND, NAME and -n show fewer objects, with their problems. KIND is as for kubectl: httproute, HTTPRoutes, gtw.\n" +
+			"KIND, NAME and -n show fewer objects, with their problems. KIND and KIND/NAME are as for kubectl: httproute, gtw/edge.\n" +
 			"The exit code is 1 for an error, a stale object (its last valid version is served), a condition that is not\n" +
 			"as it should be, such as a listener that no Envoy could bind, an unhealthy endpoint, a frozen folder, and an\n" +
 			"object that does not exist; 2 for an unknown kind, or when gatefold cannot be reached.",
@@ -67,17 +69,28 @@ func statusCommand() *cobra.Command {
 	o.client.register(cmd, defaultTimeout, "")
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "", "show the objects of this namespace alone; with NAME, its namespace (default \"default\")")
 	cmd.Flags().BoolVar(&o.problems, "problems", false, "show the problems alone, all of them, with the lines of the files")
+	cmd.Flags().BoolVar(&o.wrongOnly, "problems-only", false, "leave out the objects, Envoys and certificates that are as they should be")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "print again whenever something changes, until Ctrl-C; with -o json or yaml, one document each time")
 	o.format.register(cmd.Flags(), formatText, formatJSON, formatYAML)
 	return cmd
 }
 
-// read sets the filter from the arguments and -n. It returns an error if the arguments and -n name different
-// namespaces, or if they cannot be a filter: for example, the kind is unknown.
+// read sets the filter from the arguments and -n. KIND/NAME in one argument is the same as KIND NAME in two. It returns
+// an error if the arguments and -n name different namespaces, or if they cannot be a filter: for example, the kind is
+// unknown.
 func (o *statusOptions) read(args []string) (err error) {
+	if o.problems && o.wrongOnly {
+		return errors.New("--problems shows the problems of the folder alone: leave out --problems-only")
+	}
 	kind, namespace, name := "", o.namespace, ""
 	if len(args) > 0 {
 		kind = args[0]
+	}
+	if before, after, slash := strings.Cut(kind, "/"); slash {
+		if len(args) > 1 {
+			return fmt.Errorf("%s is one object, and status takes one: leave out %q", kind, args[1])
+		}
+		kind, args = before, []string{before, after}
 	}
 	if len(args) > 1 {
 		name = args[1]
@@ -92,7 +105,7 @@ func (o *statusOptions) read(args []string) (err error) {
 			namespace = "default"
 		}
 		if name == "" {
-			return fmt.Errorf("%q names no object: KIND NAMESPACE/NAME", args[1])
+			return errors.New("no name is given: status KIND NAMESPACE/NAME, or status KIND/NAME")
 		}
 	}
 	o.filter, err = board.NewFilter(kind, namespace, name)
@@ -166,7 +179,7 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 // requests the Envoys, the certificates and the xDS transport. The error is a noObject if a named object does not exist. Any other
 // error means that gatefold did not answer as expected.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
-	page := &statusPage{statusList: statusList{problemList: problems}}
+	page := &statusPage{statusList: statusList{problemList: problems}, wrongOnly: o.wrongOnly}
 	code, body, err := o.client.get(ctx, o.filter.Path())
 	switch {
 	case err != nil:
@@ -223,6 +236,7 @@ type statusList struct {
 type statusPage struct {
 	statusList
 	transport admin.Transport
+	wrongOnly bool // leave out what is as it should be
 }
 
 // wrong reports whether the user must fix the folder, an object, or an Envoy or one of its backends.
@@ -233,6 +247,9 @@ func (p *statusPage) wrong() bool {
 
 // write implements statusView: it prints the page in the given format.
 func (p *statusPage) write(out io.Writer, format outputFormat) error {
+	if p.wrongOnly {
+		p.dropGood()
+	}
 	if format == formatText {
 		return p.print(out)
 	}
@@ -241,7 +258,7 @@ func (p *statusPage) write(out io.Writer, format outputFormat) error {
 
 // print prints the page as text: first the tables, then messages about the whole folder and problems.
 func (p *statusPage) print(out io.Writer) error {
-	err := errors.Join(printObjects(out, p.Items), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printCertificates(out, p.Certificates), printTransport(out, p.transport))
+	err := errors.Join(printObjects(out, p.Items, p.wrongOnly), printSupervised(out, p.Supervised), printFleets(out, p.Fleets), printEnvoys(out, p.Envoys), printCertificates(out, p.Certificates), printTransport(out, p.transport))
 	if err != nil {
 		return err
 	}
@@ -250,11 +267,24 @@ func (p *statusPage) print(out io.Writer) error {
 	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Frozen, o.Message) }))
 }
 
+// dropGood removes from the page what is as it should be.
+func (p *statusPage) dropGood() {
+	p.Items = slices.DeleteFunc(p.Items, func(o objectStatus) bool { return !o.wrong() })
+	p.Envoys = slices.DeleteFunc(p.Envoys, func(e health.Envoy) bool { return !unwell(e) })
+	p.Supervised = slices.DeleteFunc(p.Supervised, func(s host.State) bool { return !s.Wrong() })
+	p.Fleets = slices.DeleteFunc(p.Fleets, func(f admin.Fleet) bool { return f.Problem == "" })
+	p.Certificates = slices.DeleteFunc(p.Certificates, func(c admin.Certificate) bool { return c.State == admin.CertificateValid })
+}
+
 // printObjects prints a table with a row for each part of an object's status: for example, for each parent of a
-// route. For a part with wrong conditions, it prints a row for each wrong condition instead. Without objects,
-// it prints a message.
-func printObjects(out io.Writer, items []objectStatus) error {
-	if len(items) == 0 {
+// route. For a part with wrong conditions, it prints a row for each wrong condition instead. If wrongOnly is true, it
+// leaves out the rows of the other parts. Without objects, it prints a message.
+func printObjects(out io.Writer, items []objectStatus, wrongOnly bool) error {
+	switch {
+	case len(items) == 0 && wrongOnly:
+		_, err := fmt.Fprintln(out, "Every condition of every object is as it should be, and none is stale.")
+		return err
+	case len(items) == 0:
 		_, err := fmt.Fprintln(out, "No object with a status, and none that is stale.")
 		return err
 	}
@@ -262,7 +292,9 @@ func printObjects(out io.Writer, items []objectStatus) error {
 	fmt.Fprintln(w, "KIND\tNAME\tPART\tSTATE\tREASON\tMESSAGE")
 	for _, o := range items {
 		for _, row := range o.rows() {
-			fmt.Fprintln(w, strings.Join(row[:], "\t"))
+			if !wrongOnly || row[3] != stateOK {
+				fmt.Fprintln(w, strings.Join(row[:], "\t"))
+			}
 		}
 	}
 	return w.Flush()

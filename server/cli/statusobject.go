@@ -17,6 +17,9 @@ func (o objectStatus) wrong() bool {
 	return o.Stale != nil || o.Status.Wrong()
 }
 
+// stateOK is the state of a row that shows no problem.
+const stateOK = "ok"
+
 // statusRow is a row of the table: kind, name, part, state, reason and message.
 type statusRow [6]string
 
@@ -56,9 +59,9 @@ func (o objectStatus) state() (state, reason, message string) {
 	case o.Stale != nil:
 		return "stale", "LastGoodKept", oneLine("the last valid version is served since " + o.Stale.Since.UTC().Format(time.RFC3339) + "; " + staleCause(*o.Stale))
 	case len(policies) > 0:
-		return "ok", "-", oneLine("of a stale policy, the last valid version is in force: " + strings.Join(policies, ", "))
+		return stateOK, "-", oneLine("of a stale policy, the last valid version is in force: " + strings.Join(policies, ", "))
 	}
-	return "ok", "-", "-"
+	return stateOK, "-", "-"
 }
 
 // staleCause returns where and why the newest version is invalid: "FILE:LINE:COLUMN: MESSAGE". Without a

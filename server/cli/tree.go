@@ -40,7 +40,7 @@ func treeCommand() *cobra.Command {
 			"routes with those routes below them, and below each match the routes that it does not accept, with the reason.\n" +
 			"Listeners and routes that a Gateway does not accept are printed at its port, or after its ports. A rule that answers\n" +
 			"an error says why. Routes that an error keeps from serving anywhere come last. Without DIR it prints what the gatefold at --admin-address serves\n" +
-			"now, with the ports that no Envoy serves and the objects of which the last valid version is served.\n" +
+			"now, with the ports that are not programmed and the objects of which the last valid version is served.\n" +
 			"Mistakes in the folder go to standard error; validate explains them. docs/json.md describes the JSON.",
 		Example: "  gatefold tree ./folder --host shop.example.com --path /cart\n" +
 			"  gatefold tree ./folder -n team-a\n" +
@@ -188,7 +188,7 @@ func drawn(n *explain.TreeNode) string {
 	return visible.Text(n.Name)
 }
 
-// isWrong reports whether a node shows a problem: an object that is not accepted, a port that Envoys do not serve, an
+// isWrong reports whether a node shows a problem: an object that is not accepted, a port that is not programmed, an
 // object whose last valid version is served, a match that no request can reach, or a rule that answers an error.
 func isWrong(n *explain.TreeNode) bool {
 	return n.Kind == explain.NotAcceptedNode || n.Why != "" || n.Stale

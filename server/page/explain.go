@@ -131,6 +131,9 @@ func trace(r *explain.Report) (rows []traceRow) {
 	}
 	if l := r.Listener; l != nil {
 		add("listener", fmt.Sprintf("%s of Gateway %s, port %d", l.Name, l.Gateway, l.Port), l.At)
+		if l.NotProgrammed != "" {
+			add("not programmed", l.NotProgrammed, explain.Source{})
+		}
 		for _, c := range l.Certificates {
 			add("certificate", c.Words(), c.At)
 		}

@@ -55,7 +55,7 @@ func (b *branch) Rest() string { return strings.TrimPrefix(b.Name, b.Link()) }
 // mark is a label at the beginning of a line, with its CSS class.
 type mark struct{ Class, Words string }
 
-// Mark returns a label if the line is about a problem: an object that is not accepted, a port that Envoys do not serve,
+// Mark returns a label if the line is about a problem: an object that is not accepted, a port that is not programmed,
 // an object whose last valid version is served, a match that gets no request because another match gets them all
 // (Shadowed), or a rule that answers an error. Otherwise it returns nil.
 func (b *branch) Mark() *mark {
@@ -63,7 +63,7 @@ func (b *branch) Mark() *mark {
 	case b.Kind == explain.NotAcceptedNode:
 		return &mark{"bad", "not accepted"}
 	case b.Kind == explain.PortNode && b.Why != "" && !b.Stale:
-		return &mark{"bad", "not served"}
+		return &mark{"bad", "not programmed"}
 	case b.Stale:
 		return &mark{"warn", "stale"}
 	case b.Why == "":

@@ -27,6 +27,7 @@ func (b *requestReporter) listener() {
 	l.Normalized = asked != l.Path
 	if own, ok := listenerOf(port.Listeners, hostname(b.query.Host)); ok {
 		l.Name, l.At = own.Name, Source{Object: own.Object, Field: listenerField(own)}
+		l.NotProgrammed = b.notProgrammed(own)
 	}
 	l.Certificates = b.certificates()
 	b.report.Listener = l

@@ -66,6 +66,7 @@ func (b *connectionReporter) listener() {
 		i := slices.IndexFunc(port.Listeners, func(l ir.Listener) bool { return l.ID() == b.answer.Stream.Listener })
 		l.Name = port.Listeners[i].Name
 		l.At = Source{Object: port.Listeners[i].Object, Field: fmt.Sprintf("spec.listeners[%d]", port.Listeners[i].Index)}
+		l.NotProgrammed = b.notProgrammed(port.Listeners[i])
 	}
 	b.report.Listener = l
 }

@@ -90,6 +90,10 @@ type ListenerReport struct {
 	Envoy string `json:"envoy"`
 	// At is where the listener is written: in the Gateway, or in one of its ListenerSets.
 	At Source `json:"at"`
+	// NotProgrammed says why Envoys do not serve the listener as it is: none is connected, the port is taken, or an
+	// Envoy rejected something or has not answered yet. Only a running gatefold knows it. The rest of the report is
+	// about the time when they do.
+	NotProgrammed string `json:"notProgrammed,omitempty"`
 	// Certificates are the certificates of a TLS listener. Envoy sends the first one that fits the server name.
 	Certificates []CertificateReport `json:"certificates,omitempty"`
 	// VirtualHost is the domain of the virtual host for the request's host, "" if there is none.

@@ -62,7 +62,7 @@ type treeMaker struct {
 	faults      map[manifest.Field]manifest.Problem // see addFault
 	known       map[manifest.Key]bool               // the objects that have a status
 	stale       map[manifest.Key]store.Stale        // the objects whose last valid version is served
-	// unprogrammed has, for listeners that Envoys do not serve, the reason and message.
+	// unprogrammed has, for listeners that are not programmed, the reason and message.
 	unprogrammed map[binding]string
 	// bindings has nodes for Gateways, ListenerSets and listeners that are not accepted, and for routes that such an
 	// object does not accept (see readBindings). The key is the Gateway, ListenerSet or listener below which the tree

@@ -32,22 +32,19 @@ func (t *treeMaker) readBindings(facts *Facts) {
 		switch s := update.Status.(type) {
 		case *gwv1.GatewayStatus:
 			t.refusedObject(update.Key, update.Key, s.Conditions)
-			for i, l := range s.Listeners {
-				t.refusedListener(update.Key, i, string(l.Name), l.Conditions)
-			}
 		case *gwv1.ListenerSetStatus:
 			above := update.Key
 			if update.Gateway != "" {
 				above = ir.GatewayKey(update.Gateway)
 			}
 			t.refusedObject(above, update.Key, s.Conditions)
-			for i, l := range s.Listeners {
-				t.refusedListener(update.Key, i, string(l.Name), l.Conditions)
-			}
 		case *gwv1.RouteStatus:
 			for _, parent := range s.Parents {
 				t.refusedRoute(update.Key, parent)
 			}
+		}
+		for i, l := range listenersOf(update.Status) {
+			t.refusedListener(update.Key, i, l.name, l.conditions)
 		}
 	}
 }
@@ -84,11 +81,57 @@ func (t *treeMaker) refusedListener(parent manifest.Key, index int, name string,
 			return
 		}
 	}
+	if why := notProgrammed(conditions); why != "" {
+		t.unprogrammed[binding{parent, name}] = why
+	}
+}
+
+// notProgrammed returns the reason and message of the condition Programmed, if that is false, and otherwise "".
+func notProgrammed(conditions []metav1.Condition) string {
 	for _, c := range conditions {
 		if c.Type == string(gwv1.ListenerConditionProgrammed) && c.Status == metav1.ConditionFalse {
-			t.unprogrammed[binding{parent, name}] = c.Reason + ": " + c.Message
+			return c.Reason + ": " + c.Message
 		}
 	}
+	return ""
+}
+
+// notProgrammed returns why a listener is not programmed: the reason and message of its condition Programmed, if that is
+// false, and otherwise "".
+func (b *reporter) notProgrammed(l ir.Listener) string {
+	for _, update := range b.facts.Statuses {
+		if update.Key != l.Object {
+			continue
+		}
+		for _, own := range listenersOf(update.Status) {
+			if own.name == l.Name {
+				return notProgrammed(own.conditions)
+			}
+		}
+	}
+	return ""
+}
+
+// listenerStatus is the name of a listener with its conditions.
+type listenerStatus struct {
+	name       string
+	conditions []metav1.Condition
+}
+
+// listenersOf returns the listeners in the status of a Gateway or ListenerSet, in their order. It returns none for any
+// other status.
+func listenersOf(status any) (out []listenerStatus) {
+	switch s := status.(type) {
+	case *gwv1.GatewayStatus:
+		for _, l := range s.Listeners {
+			out = append(out, listenerStatus{string(l.Name), l.Conditions})
+		}
+	case *gwv1.ListenerSetStatus:
+		for _, l := range s.Listeners {
+			out = append(out, listenerStatus{string(l.Name), l.Conditions})
+		}
+	}
+	return out
 }
 
 // refusedRoute adds a node if a Gateway or ListenerSet rejects a route, entirely or in part. It does nothing if

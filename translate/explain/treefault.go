@@ -101,13 +101,13 @@ func (t *treeMaker) markStale(n *TreeNode) {
 	}
 }
 
-// markUnprogrammed sets Why of the node of a port, and adds it to the node's Name, if Envoys do not serve the port.
+// markUnprogrammed sets Why of the node of a port, and adds it to the node's Name, if the port is not programmed.
 // The reason is that of its first listener with one: Envoys bind and accept all listeners of a port together.
 func (t *treeMaker) markUnprogrammed(n *TreeNode, port *ir.Port) {
 	for _, l := range port.Listeners {
 		if why := t.unprogrammed[binding{l.Object, l.Name}]; why != "" {
 			n.Why = why
-			n.Name += ", not served: " + why
+			n.Name += ", not programmed: " + why
 			return
 		}
 	}

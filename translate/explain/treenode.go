@@ -19,8 +19,8 @@ type TreeNode struct {
 	// that it delegates them to.
 	Match string `json:"match,omitempty"`
 	To    string `json:"to,omitempty"`
-	// Why says why a route or listener is not accepted, why a rule answers an error or gets no requests, why Envoys
-	// do not serve a port, or what is wrong with the newest version of a Stale object.
+	// Why says why a route or listener is not accepted, why a rule answers an error or gets no requests, why a
+	// port is not programmed, or what is wrong with the newest version of a Stale object.
 	Why string `json:"why,omitempty"`
 	// Code is the code of the problem that Why quotes, if it quotes one.
 	Code string `json:"code,omitempty"`
