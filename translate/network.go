@@ -258,7 +258,8 @@ func (n *network) addStatuses(e *memo.Engine) {
 		tlsPolicy: n.tlsPolicies.tlsPolicy, tlsTargets: n.tlsPolicies.tlsTargets, uses: n.clusters.uses, tlsPolicies: in.tlsPolicies,
 	})
 	n.policyStatuses = newPolicyStatusRules(e, policyStatusIn{
-		hintRules: n.hints, aims: n.policies.aims, policy: n.policies.policy, listenerSet: n.gateways.listenerSet,
+		hintRules: n.hints, backendPolicyRules: n.backendPolicies, backend: n.references.backend,
+		aims: n.policies.aims, policy: n.policies.policy, listenerSet: n.gateways.listenerSet,
 		listeners: n.gateways.listeners, hostPolicy: n.hostPolicies.hostPolicy,
 		mount: n.roots.mount, graft: n.grafts.graft, stream: n.streams.stream,
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,

@@ -40,7 +40,7 @@ func headerUses() []struct{ path, use string } {
 		// Browsers read these names in Access-Control-*, nobody writes headers of them.
 		{`cors\.(allow|expose)Headers\[\]`, "listed"},
 		{`matches\[\]\.headers\[\]\.(name|type|value)`, "read"},
-		{`spec\.hashPolicies\[\]\.header\.name`, "read"},
+		{`spec\.(loadBalancer\.(ringHash|maglev)\.)?hashPolicies\[\]\.header\.name`, "read"},
 		{`spec\.rateLimit\.global\.descriptors\[\]\.entries\[\]\.header`, "read"},
 		{`spec\.extAuth\.headersToForward\[\]`, sent},
 		{`spec\.extAuth\.httpService\.authorizationRequest\.headersToAdd\{\}`, value},

@@ -100,8 +100,8 @@ func (r *backendPolicyRules) runBackendPolicy(c *memo.Ctx, key manifest.Key) *ba
 	out := &backendPolicyOut{}
 	weight, unreadable := policyWeight(key, from.Annotations)
 	out.Problems = append(out.Problems, unreadable...)
-	upstream, problems := backend.Lower(&from.Spec)
-	for _, problem := range append(problems, xds.CheckUpstream(key, upstream)...) {
+	upstream := backend.Lower(&from.Spec)
+	for _, problem := range xds.CheckUpstream(key, upstream) {
 		problem.Object = key
 		out.Problems = append(out.Problems, problem)
 		if problem.Severity == manifest.Error && out.Unusable == "" {

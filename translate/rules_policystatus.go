@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -57,6 +58,8 @@ type targetOut struct {
 
 type policyStatusIn struct {
 	*hintRules
+	*backendPolicyRules
+	backend         *memo.Rule[backend.Reference, backend.Resolution]
 	aims            targetRules
 	policy          *memo.Rule[manifest.Key, *policyOut]
 	listenerSet     *memo.Rule[manifest.Key, *listen.Set]
@@ -78,7 +81,8 @@ type policyStatusRules struct {
 	lost         *memo.Rule[manifest.Key, []targetOut]
 	effects      *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
-	// unchecked returns a warning if a policy does not protect some TCP, TLS or UDP listeners of its targets.
+	// unchecked returns warnings about a policy and its targets: TCP, TLS or UDP listeners that it does not protect
+	// (see uncheckedListener), and hashPolicies without an effect (see unhashed).
 	unchecked *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
@@ -128,15 +132,21 @@ func (r *policyStatusRules) report(all *problemFold) {
 	problemsFrom(all, "unchecked", r.unchecked, func(problems []manifest.Problem) []manifest.Problem { return problems })
 }
 
-// runUnchecked returns a warning if a policy that protects requests targets a Gateway or ListenerSet with a
-// TCP, TLS or UDP listener. There Envoy sees no requests, so that the policy does not protect the listener. The
-// warning names the first such listener. Without such a listener, the result has the warnings of lifts. It is nil for a
-// policy that cannot be used. Of each selector, at most maxListed objects are examined.
+// runUnchecked returns the warnings about a policy and its targets (see unchecked). It returns nil for a policy that
+// cannot be used.
 func (r *policyStatusRules) runUnchecked(c *memo.Ctx, key manifest.Key) []manifest.Problem {
 	own := r.in.policy.Get(c, key)
 	if own.Attached == nil || own.Unusable != "" {
 		return nil
 	}
+	return append(r.uncheckedListener(c, key, own), r.unhashed(c, key, own)...)
+}
+
+// uncheckedListener returns a warning if a policy that protects requests targets a Gateway or ListenerSet with a
+// TCP, TLS or UDP listener. There Envoy sees no requests, so that the policy does not protect the listener. The
+// warning names the first such listener. Without such a listener, the result has the warnings of lifts. Of each
+// selector, at most maxListed objects are examined.
+func (r *policyStatusRules) uncheckedListener(c *memo.Ctx, key manifest.Key, own *policyOut) []manifest.Problem {
 	fields := policy.Unchecked(own.Attached.Spec)
 	if len(fields) == 0 {
 		return r.lifts(c, key, own)

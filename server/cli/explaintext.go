@@ -265,6 +265,9 @@ func (t *explainPage) backend(b explain.BackendReport) {
 	if b.Closed != "" {
 		t.row("", "  gets nothing: "+b.Closed, explain.Source{})
 	}
+	if b.Hashed != "" {
+		t.row("", "  "+b.Hashed, explain.Source{})
+	}
 	endpoints := strings.Join(b.Endpoints[:min(len(b.Endpoints), 5)], ", ")
 	if more := len(b.Endpoints) - 5; more > 0 {
 		endpoints += fmt.Sprintf(" and %d more", more)

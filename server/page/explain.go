@@ -207,6 +207,9 @@ func backend(b *explain.BackendReport) (rows []traceRow) {
 		text += ": " + listed(b.Endpoints)
 	}
 	rows = append(rows, traceRow{"backend", text, b.At.Object, b.At.Place})
+	if b.Hashed != "" {
+		rows = append(rows, traceRow{Step: "hash", Text: b.Hashed})
+	}
 	if b.TLS != nil {
 		rows = append(rows, traceRow{"TLS", b.TLS.Words(), b.TLS.Policy.Object, b.TLS.Policy.Place})
 	}

@@ -185,20 +185,24 @@ type RingHash struct {
 	MaximumRingSize *RingSize `json:"maximumRingSize,omitempty"`
 	// UseHostnameForHashing hashes the name of an endpoint in place of its address.
 	UseHostnameForHashing *bool `json:"useHostnameForHashing,omitempty"`
-	// HashPolicies are not supported here. Write them into a TrafficPolicy of the routes.
+	// HashPolicies are what the endpoint follows from. Requests for which none of them has a value
+	// go to any endpoint. Without them, hashPolicies of TrafficPolicies apply.
 	//
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	HashPolicies []Unread `json:"hashPolicies,omitempty"`
+	HashPolicies []HashPolicy `json:"hashPolicies,omitempty"`
 }
 
 // Maglev chooses the endpoint by the hash of the request.
 type Maglev struct {
 	// UseHostnameForHashing hashes the name of an endpoint in place of its address.
 	UseHostnameForHashing *bool `json:"useHostnameForHashing,omitempty"`
-	// HashPolicies are not supported here. Write them into a TrafficPolicy of the routes.
+	// HashPolicies are what the endpoint follows from. Requests for which none of them has a value
+	// go to any endpoint. Without them, hashPolicies of TrafficPolicies apply.
 	//
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	HashPolicies []Unread `json:"hashPolicies,omitempty"`
+	HashPolicies []HashPolicy `json:"hashPolicies,omitempty"`
 }
 
 // Random chooses any endpoint.

@@ -88,9 +88,3 @@ type StatPrefix = string
 
 // Disable is an empty object: its presence disables a policy field that a level above sets.
 type Disable struct{}
-
-// Unread is an object whose fields gatefold does not read. gatefold only sees whether the object
-// is there.
-//
-// +kubebuilder:pruning:PreserveUnknownFields
-type Unread struct{}

@@ -49,7 +49,7 @@ func ofObjects() []Entry {
 		{"ClusterPathsBroken", Error, "With `--cluster-paths`, a Namespace or folder of the platform cannot be read at a start that knows no last valid version. gatefold serves nothing, because the rights of teams are not known.", "Correct the file that the message names."},
 		{"ClusterPathsMissing", Error, "A Namespace has `gatefold.io/paths`, `gatefold.io/gateway-ports` or `gatefold.io/backends`, but `--cluster-paths` is not given. Without the flag these annotations protect nothing, so gatefold rejects the Namespace.", "Start gatefold with `--cluster-paths`, or remove the annotations."},
 		{"Conflict", Error, "Two files define the same object with different content. The one that was served first is served; the other is not used.", "Remove one of the two, or give it another name or namespace."},
-		{"DeprecatedField", Warning, "The field has an old name that still works, and that a later version of gatefold rejects.", "Rename it as the hint says."},
+		{"DeprecatedField", Warning, "The field has an old name, or is at an old place, that still works, and that a later version of gatefold may reject.", "Rename or move it as the hint says."},
 		{"DeprecatedVersion", Warning, "The object has an old `apiVersion` that still works.", "Write the version that the message names."},
 		{"Duplicate", Warning, "Two files define the same object with the same content.", "Remove one of the two."},
 		{"DuplicateEntry", Error, "A list has two entries with the same key, such as two listeners of one name.", "Remove or rename one of the two."},

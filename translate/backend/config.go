@@ -9,7 +9,6 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
@@ -149,10 +148,8 @@ func (c Config) Apply(cluster *ir.Cluster) []manifest.Problem {
 	}}
 }
 
-// Lower converts the settings of a BackendConfigPolicy to an ir.Upstream, and returns the problems with them. The
-// problems name fields; the caller adds the object. If a problem is an error, the caller must not use the
-// policy.
-func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem) {
+// Lower converts the settings of a BackendConfigPolicy to an ir.Upstream.
+func Lower(spec *api.BackendConfigPolicySpec) *ir.Upstream {
 	to := &ir.Upstream{ConnectTimeout: api.ParseDuration(spec.ConnectTimeout), BufferLimit: number(spec.PerConnectionBufferLimitBytes)}
 	if from := spec.TCPKeepalive; from != nil {
 		to.Keepalive = &ir.Keepalive{
@@ -177,28 +174,7 @@ func Lower(spec *api.BackendConfigPolicySpec) (*ir.Upstream, []manifest.Problem)
 			Requests: number(from.MaxRequests), Retries: number(from.MaxRetries), Remaining: zero(from.TrackRemaining),
 		}
 	}
-	return to, hashPolicyWarnings(spec)
-}
-
-// hashPolicyWarnings returns a warning if a spec has hash policies, because gatefold reads hash policies only from
-// TrafficPolicies of routes. It returns nil if the spec has none.
-func hashPolicyWarnings(spec *api.BackendConfigPolicySpec) []manifest.Problem {
-	var at string
-	switch from := spec.LoadBalancer; {
-	case from == nil:
-	case from.RingHash != nil && from.RingHash.HashPolicies != nil:
-		at = "ringHash"
-	case from.Maglev != nil && from.Maglev.HashPolicies != nil:
-		at = "maglev"
-	}
-	if at == "" {
-		return nil
-	}
-	return []manifest.Problem{{
-		Code: schema.NotServed, Severity: manifest.Warning, Field: "spec.loadBalancer." + at + ".hashPolicies",
-		Message: "kgateway has the field \"hashPolicies\" here; gatefold does not serve it: requests are not hashed by it",
-		Hint:    "write hashPolicies into a TrafficPolicy of the routes",
-	}}
+	return to
 }
 
 // balancer returns the load balancer settings of a spec.
@@ -213,10 +189,10 @@ func balancer(from *api.LoadBalancer) *ir.Balancer {
 	case from.RoundRobin != nil:
 		to.Kind, to.SlowStart = ir.RoundRobin, slowStart(from.RoundRobin.SlowStart)
 	case from.RingHash != nil:
-		to.Kind, to.HashNames = ir.RingHash, zero(from.RingHash.UseHostnameForHashing)
+		to.Kind, to.HashNames, to.Hash = ir.RingHash, zero(from.RingHash.UseHostnameForHashing), policy.Hashes(from.RingHash.HashPolicies)
 		to.MinRing, to.MaxRing = uint64(zero(from.RingHash.MinimumRingSize)), uint64(zero(from.RingHash.MaximumRingSize))
 	case from.Maglev != nil:
-		to.Kind, to.HashNames = ir.Maglev, zero(from.Maglev.UseHostnameForHashing)
+		to.Kind, to.HashNames, to.Hash = ir.Maglev, zero(from.Maglev.UseHostnameForHashing), policy.Hashes(from.Maglev.HashPolicies)
 	case from.Random != nil:
 		to.Kind = ir.Random
 	}

@@ -11,13 +11,16 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// addCluster adds to the report the objects, endpoints and TLS settings of the backend's cluster. If the
-// cluster is closed, it also adds the reason (Closed).
+// addCluster adds to the report the objects, endpoints, hash policies and TLS settings of the backend's cluster. If
+// the cluster is closed, it also adds the reason (Closed).
 func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	for _, object := range cluster.Objects {
 		r.Objects = append(r.Objects, Source{Object: object})
 	}
 	r.Endpoints, r.Closed = Endpoints(cluster), cluster.Closed
+	if balancer := balancerOf(cluster); balancer != nil {
+		r.Hashed = hashWords(balancer.Hash)
+	}
 	if cluster.TLS == nil {
 		return
 	}
@@ -36,6 +39,14 @@ func (r *BackendReport) addCluster(cluster *ir.Cluster) {
 	if tls.Client != (manifest.Key{}) {
 		r.TLS.Client = &Source{Object: tls.Client}
 	}
+}
+
+// balancerOf returns the load balancer that policies set for a cluster, or nil. The parameter cluster may be nil.
+func balancerOf(cluster *ir.Cluster) *ir.Balancer {
+	if cluster == nil || cluster.Upstream == nil {
+		return nil
+	}
+	return cluster.Upstream.Balancer
 }
 
 // unservedWords returns, as text, why none of the backends gets requests. It names each reason once.

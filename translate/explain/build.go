@@ -53,11 +53,28 @@ func (b *requestReporter) route() {
 		if !known {
 			i = len(b.report.Actions)
 			byKind[part.Kind] = i
-			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: ActionWords(part, &rule.Action) + b.unreachableWords(part.Kind)})
+			does := cmp.Or(b.unhashedWords(part.Kind), ActionWords(part, &rule.Action)+b.unreachableWords(part.Kind))
+			b.report.Actions = append(b.report.Actions, ActionReport{Type: part.Kind, Does: does})
 		}
 		action := &b.report.Actions[i]
 		action.From = append(action.From, Source{Object: part.Object, Field: part.Field})
 	}
+}
+
+// unhashedWords returns what hashPolicies of a TrafficPolicy do if no backend of the rule takes the hash of a route. It
+// returns "" if one does, and for another kind of setting (see ir.Part.Kind).
+func (b *requestReporter) unhashedWords(kind string) string {
+	if kind != ir.FieldHashPolicies.PartKind() {
+		return ""
+	}
+	if forward := b.answer.Rule.Action.Forward; forward != nil {
+		for _, to := range forward.Backends {
+			if balancerOf(b.facts.View.Clusters[to.Cluster]).HashesRoutes() {
+				return ""
+			}
+		}
+	}
+	return "nothing: no backend of the rule is balanced by a hash of the route"
 }
 
 // unreachableWords returns why Envoy cannot call an external service that the rule uses. The text is the end of a

@@ -173,6 +173,9 @@ type BackendReport struct {
 	// policies. Each endpoint is "address:port".
 	Objects   []Source `json:"objects,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
+	// Hashed says, as text, which values choose the endpoint: the hashPolicies of a BackendConfigPolicy. It is "" if
+	// there are none.
+	Hashed string `json:"hashed,omitempty"`
 	// TLS is nil for clear text.
 	TLS *TLSReport `json:"tls,omitempty"`
 	// Closed says why the cluster gets no requests, "" if it gets some.

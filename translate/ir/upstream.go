@@ -52,6 +52,15 @@ type Balancer struct {
 	MinRing, MaxRing uint64
 	// HashNames is true if endpoints are hashed by their DNS names, not by their addresses.
 	HashNames bool
+	// Hash are the sources of a request's hash for RingHash and Maglev. If there are none, the Extras.Hash of the
+	// route apply.
+	Hash []Hash
+}
+
+// HashesRoutes reports whether Envoy chooses the endpoint by the hash that the route of a request sets (Extras.Hash).
+// The receiver may be nil.
+func (b *Balancer) HashesRoutes() bool {
+	return b != nil && (b.Kind == RingHash || b.Kind == Maglev) && len(b.Hash) == 0
 }
 
 // SlowStart increases the load of a new endpoint over a window of time.

@@ -24,6 +24,9 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 		c.checkWord("spec.healthCheck.grpc.authority", check.GRPC.Authority)
 		c.checkWord("spec.healthCheck.grpc.serviceName", check.GRPC.Service)
 	}
+	if balancer := upstream.Balancer; balancer != nil {
+		c.hashes("spec.loadBalancer."+hashingField(balancer.Kind)+".hashPolicies", balancer.Hash)
+	}
 	if len(c.problems) > 0 {
 		return c.problems
 	}
@@ -32,6 +35,14 @@ func CheckUpstream(policy manifest.Key, upstream *ir.Upstream) []manifest.Proble
 		c.reject("spec", "Envoy does not accept this policy: "+strings.ReplaceAll(err.Error(), "\n", "; "), "change the named value")
 	}
 	return c.problems
+}
+
+// hashingField returns the name of the field of loadBalancer for a load balancer with hash policies.
+func hashingField(kind ir.BalancerKind) string {
+	if kind == ir.Maglev {
+		return "maglev"
+	}
+	return "ringHash"
 }
 
 // checkWord rejects characters that would break a request line or a header. Envoy sends the texts of a health

@@ -51,11 +51,16 @@ func hashCookie(from *ir.HashCookie) *routev3.RouteAction_HashPolicy_Cookie {
 	return cookie
 }
 
-// checkHashPolicies rejects what Envoy would reject in hashPolicies.
+// checkHashPolicies rejects what Envoy would reject in hashPolicies of a TrafficPolicy.
 func checkHashPolicies(c *checker, extras *ir.Extras) {
-	for i, hash := range extras.Hash {
+	c.hashes(ir.FieldHashPolicies.Path(), extras.Hash)
+}
+
+// hashes rejects what Envoy would reject in the hash policies of a field.
+func (c *checker) hashes(field string, hashes []ir.Hash) {
+	for i, hash := range hashes {
 		if hash.Cookie != nil {
-			at := fmt.Sprintf("%s[%d].cookie", ir.FieldHashPolicies.Path(), i)
+			at := fmt.Sprintf("%s[%d].cookie", field, i)
 			c.cookieText(at+".name", hash.Cookie.Name)
 			c.cookieText(at+".path", hash.Cookie.Path)
 		}

@@ -6,6 +6,9 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	lbcommonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/common/v3"
+	maglevv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/maglev/v3"
+	ringhashv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/ring_hash/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -55,7 +58,8 @@ func keepalive(from *ir.Keepalive) *corev3.TcpKeepalive {
 }
 
 // applyBalancer sets the load balancing of a cluster. It uses lb_policy instead of load_balancing_policy,
-// because lb_policy has the same effect and keeps Envoy's defaults for localities.
+// because lb_policy has the same effect and keeps Envoy's defaults for localities. Only hash policies of the cluster
+// need load_balancing_policy, and RingHash and Maglev have no such defaults.
 func applyBalancer(to *clusterv3.Cluster, discovery ir.Discovery, from *ir.Balancer) {
 	slow := slowStart(from.SlowStart)
 	switch from.Kind {
@@ -83,9 +87,33 @@ func applyBalancer(to *clusterv3.Cluster, discovery ir.Discovery, from *ir.Balan
 	common.UpdateMergeWindow = optionalDuration(from.MergeWindow)
 	common.CloseConnectionsOnHostSetChange = from.CloseOnChange
 	// Endpoints with addresses have no names, so all would have the same hash.
-	if from.HashNames && discovery == ir.DNS {
+	names := from.HashNames && discovery == ir.DNS
+	switch {
+	case len(from.Hash) > 0:
+		to.LbPolicy, to.LbConfig, to.LoadBalancingPolicy = 0, nil, hashingPolicy(from, names)
+	case names:
 		common.ConsistentHashingLbConfig = &clusterv3.Cluster_CommonLbConfig_ConsistentHashingLbConfig{UseHostnameForHashing: true}
 	}
+}
+
+// hashingPolicy returns the load balancing of a cluster with hash policies of its own, for which Envoy ignores those
+// of routes. The parameter from is a RingHash or Maglev. If names is true, Envoy hashes the DNS names of endpoints.
+func hashingPolicy(from *ir.Balancer, names bool) *clusterv3.LoadBalancingPolicy {
+	hashing := &lbcommonv3.ConsistentHashingLbConfig{UseHostnameForHashing: names}
+	for _, hash := range from.Hash {
+		hashing.HashPolicy = append(hashing.HashPolicy, hashPolicy(hash))
+	}
+	extension := &corev3.TypedExtensionConfig{Name: "envoy.load_balancing_policies.maglev"}
+	if from.Kind == ir.RingHash {
+		extension.Name = "envoy.load_balancing_policies.ring_hash"
+		extension.TypedConfig = pack(&ringhashv3.RingHash{
+			ConsistentHashingLbConfig: hashing,
+			MinimumRingSize:           unlessZero64(from.MinRing), MaximumRingSize: unlessZero64(from.MaxRing),
+		})
+	} else {
+		extension.TypedConfig = pack(&maglevv3.Maglev{ConsistentHashingLbConfig: hashing})
+	}
+	return &clusterv3.LoadBalancingPolicy{Policies: []*clusterv3.LoadBalancingPolicy_Policy{{TypedExtensionConfig: extension}}}
 }
 
 func slowStart(from *ir.SlowStart) *clusterv3.Cluster_SlowStartConfig {
