@@ -25,6 +25,19 @@ type checker interface {
 	HasSpecField(gk apischema.GroupKind, name string) bool
 }
 
+// comparing is a checker that adds what a version of kgateway would not take (Options.Kgateway).
+type comparing struct {
+	checker
+	with *schema.Kgateway
+}
+
+// Check checks an object, and compares it as it is written.
+func (c comparing) Check(gvk apischema.GroupVersionKind, object map[string]any) []schema.Finding {
+	written := runtime.DeepCopyJSON(object) // Check changes the object
+	own := c.checker.Check(gvk, object)
+	return append(own, c.with.Compare(gvk.GroupKind(), written, own)...)
+}
+
 // reader reads documents. Several goroutines may use it at once.
 type reader struct {
 	schemas checker

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/gatefold/gatefold/store/tenancy"
+import (
+	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/tenancy"
+)
 
 // Options configure a Store.
 type Options struct {
@@ -19,6 +22,8 @@ type Options struct {
 	ClusterPaths tenancy.Globs
 	// PathPrefix is put before the path of a file in a message.
 	PathPrefix string
+	// Kgateway, if not nil, makes the Store report what gatefold takes and this version of kgateway does not.
+	Kgateway *schema.Kgateway
 	// Limits limit what is read. Zero fields mean the defaults.
 	Limits Limits
 	// Progress, if not nil, is called while Apply, ApplyUntil or Restore reads documents. The first argument is the

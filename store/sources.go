@@ -27,9 +27,13 @@ type sources struct {
 }
 
 func newSources(options Options, schemas *schema.Set) *sources {
+	var checks checker = schemas
+	if options.Kgateway != nil {
+		checks = comparing{schemas, options.Kgateway}
+	}
 	return &sources{
 		documents: options.Limits.Documents, progress: options.Progress, fence: newFence(options.ClusterPaths),
-		reader: reader{schemas: schemas, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
+		reader: reader{schemas: checks, save: options.Save, secrets: options.SaveSecrets, sharer: newSharer()},
 		files:  map[string]*file{}, flawed: map[string]*file{}, unread: map[string]struct{}{},
 	}
 }

@@ -18,18 +18,20 @@ const codeExamples = "../../store/codes/testdata"
 // exampleless returns the codes that no folder shows by itself, and what each takes.
 func exampleless() map[string]string {
 	return map[string]string{
-		"BeingWritten":    "while another program writes a file",
-		"EnvoyTooOld":     "while an Envoy is connected that lacks what a rule needs",
-		"InternalError":   "when gatefold itself has a fault",
-		"InvalidTest":     "by `gatefold test`, in a file of tests",
-		"NoTests":         "by `gatefold serve --gate-tests`",
-		"TestFailed":      "by `gatefold serve --gate-tests`, in a file of tests",
-		"TestsFailed":     "by `gatefold serve --gate-tests`",
-		"TestsIgnored":    "by `gatefold serve --gate-tests`",
-		"RejectedByEnvoy": "while an Envoy is connected that rejects what others accept",
-		"RevisionFrozen":  "by an Envoy of stage canary",
-		"TooManyEnvoys":   "by `gatefold serve --envoy`",
-		"Unreadable":      "for a user without the right to read a file",
+		"BeingWritten":       "while another program writes a file",
+		"EnvoyTooOld":        "while an Envoy is connected that lacks what a rule needs",
+		"InternalError":      "when gatefold itself has a fault",
+		"InvalidTest":        "by `gatefold test`, in a file of tests",
+		"NoEffectInKgateway": "by `gatefold validate --for`",
+		"NotInKgateway":      "by `gatefold validate --for`",
+		"NoTests":            "by `gatefold serve --gate-tests`",
+		"TestFailed":         "by `gatefold serve --gate-tests`, in a file of tests",
+		"TestsFailed":        "by `gatefold serve --gate-tests`",
+		"TestsIgnored":       "by `gatefold serve --gate-tests`",
+		"RejectedByEnvoy":    "while an Envoy is connected that rejects what others accept",
+		"RevisionFrozen":     "by an Envoy of stage canary",
+		"TooManyEnvoys":      "by `gatefold serve --envoy`",
+		"Unreadable":         "for a user without the right to read a file",
 	}
 }
 

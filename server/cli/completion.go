@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 func completionCommand() *cobra.Command {
@@ -59,7 +61,7 @@ func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeFixed returns the completion of values for the flags -o, --watch and --…-dir. It returns nil for
+// completeFixed returns the completion of values for the flags -o, --watch, --for and --…-dir. It returns nil for
 // other flags.
 func completeFixed(f *pflag.Flag) cobra.CompletionFunc {
 	if format, is := f.Value.(*formatFlag); is {
@@ -72,6 +74,8 @@ func completeFixed(f *pflag.Flag) cobra.CompletionFunc {
 	switch {
 	case strings.HasSuffix(f.Name, "-dir"):
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case f.Name == "for":
+		return cobra.FixedCompletions(schema.KgatewayNames(), cobra.ShellCompDirectiveNoFileComp)
 	case f.Name == "watch":
 		return cobra.FixedCompletions([]cobra.Completion{"auto", "inotify", "poll"}, cobra.ShellCompDirectiveNoFileComp)
 	}

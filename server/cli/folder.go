@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/engine"
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/watcher"
@@ -26,6 +27,8 @@ type folderOptions struct {
 
 	// exclude are patterns of files that are not read, in addition to .gatefoldignore.
 	exclude []string
+	// kgateway, if not nil, is the version of kgateway that objects are compared with.
+	kgateway *schema.Kgateway
 	// prefix is prepended to the displayed paths of files (pathPrefix).
 	prefix string
 	// The field like has the settings of a running gatefold. If like is not nil, it replaces the field routes. But if
@@ -108,7 +111,7 @@ func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	}
 	return engine.Folder{
 		Watch:  watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore},
-		Store:  store.Options{Limits: o.store, ClusterPaths: clusterPaths, PathPrefix: o.prefix},
+		Store:  store.Options{Limits: o.store, ClusterPaths: clusterPaths, PathPrefix: o.prefix, Kgateway: o.kgateway},
 		Routes: o.routes, Like: o.like, Secrets: o.secrets,
 	}, nil
 }

@@ -15,27 +15,37 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/codes"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 func validateCommand() *cobra.Command {
 	var folder folderOptions
 	var format outputFormat
 	var strict bool
+	var target string
 	cmd := &cobra.Command{
 		Use:   "validate DIR… | FILE… | -",
 		Short: "Report every mistake in a folder at once",
 		Long: "Report every mistake in a folder at once: YAML, schema, references, conflicts, what Envoy would reject.\n" +
 			"Several folders are validated one by one. Files and standard input (-) are validated together, and\n" +
 			"references to objects that are not among them are not checked: for that, give the folder.\n" +
-			"The exit code is 1 when there is an error; warnings alone give 0.",
+			"The exit code is 1 when there is an error; warnings alone give 0.\n" +
+			"With --for, objects that are for a cluster, too, are compared with what it takes: what gatefold\n" +
+			"takes and the cluster refuses is an error (NotInKgateway), what has no effect there a warning.",
 		Example: "  gatefold validate ./folder\n" +
 			"  gatefold validate -o github --warnings-as-errors .\n" +
+			"  gatefold validate --for kgateway-2.5 ./folder\n" +
 			"  kustomize build . | gatefold validate -",
 		Args: atLeastOne("a folder, files, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := sortInputs(args, cmd.InOrStdin())
 			if err != nil {
 				return err
+			}
+			if target != "" {
+				if folder.kgateway, err = schema.FindKgateway(target); err != nil {
+					return fmt.Errorf("--for: %w", err)
+				}
 			}
 			place := pathPrefix
 			if format == formatGitHub || format == formatSARIF {
@@ -45,6 +55,7 @@ func validateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			refuse(read.Problems)
 			if err := printReport(cmd.OutOrStdout(), format, read); err != nil {
 				return err
 			}
@@ -59,7 +70,17 @@ func validateCommand() *cobra.Command {
 	format.register(cmd.Flags(), formatText, formatJSON, formatYAML, formatGitHub, formatSARIF)
 	cmd.Flags().BoolVar(&strict, "warnings-as-errors", false, "let a warning give exit code 1, too")
 	markSetting(cmd.Flags().Lookup("warnings-as-errors"))
+	cmd.Flags().StringVar(&target, "for", "", "also report what gatefold takes and a cluster with this program does not: "+strings.Join(schema.KgatewayNames(), " or "))
 	return cmd
+}
+
+// refuse makes errors of the problems that are mistakes only for the target of --for: the store serves such an object.
+func refuse(problems []manifest.Problem) {
+	for i := range problems {
+		if problems[i].Code == schema.NotInKgateway {
+			problems[i].Severity = manifest.Error
+		}
+	}
 }
 
 // reading is the result of reading the arguments of a command.

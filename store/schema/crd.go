@@ -13,9 +13,10 @@ import (
 // crds has the embedded files. The folder crds has the versions of the CRDs of sigs.k8s.io/gateway-api and of
 // store/api, each as JSON in a file of its own. So a process parses only the versions that it checks, and a
 // JSON parser takes a fraction of the time of a YAML parser (docs/design/libraries.md). A test compares the
-// files with the CRDs. The other files are the list of what gatefold does not serve, and descriptions of fields.
+// files with the CRDs. The other files are the names of kgateway, the lists of what only one of the two serves, and
+// descriptions of fields.
 //
-//go:embed crds kgateway notserved.yaml described.yaml
+//go:embed crds kgateway notserved.yaml onlyhere.yaml described.yaml
 var crds embed.FS
 
 type version = apiextensionsv1.CustomResourceDefinitionVersion

@@ -19,7 +19,13 @@ func TestFieldsReference(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# Fields\n\nEvery field that the schemas know, from the CRDs that gatefold checks objects with. " +
 		"[Kinds and fields](kinds.md) says\nwhich of them are served; a field that is not served is the problem " +
-		"[`NotServed`](problems.md#notserved) or [`UnsupportedValue`](problems.md#unsupportedvalue).\nA field in bold is required. `[]` is an item of a list, `{}` a value of a mapping.\n")
+		"[`NotServed`](problems.md#notserved) or [`UnsupportedValue`](problems.md#unsupportedvalue).\nA field in bold is required. `[]` is an item of a list, `{}` a value of a mapping.\n" +
+		"*gatefold only* is what kgateway 2.5 does not have: a cluster refuses it, and\n" +
+		"[`gatefold validate --for kgateway-2.5`](../guides/validate.md#objects-that-are-for-a-cluster-too) names it in your files.\n")
+	other, err := FindKgateway("kgateway-2.5")
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := crdKinds()
 	slices.SortFunc(all, func(a, b *kind) int { return strings.Compare(a.Group+"/"+a.Kind, b.Group+"/"+b.Kind) })
 	for _, k := range all {
@@ -30,7 +36,11 @@ func TestFieldsReference(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "\n## %s\n\n`apiVersion: %s/%s`\n\n| field | type | default | meaning |\n|---|---|---|---|\n", k.Kind, k.Group, k.versions[0])
 		spec := schema.Properties["spec"]
-		writeFields(&text, "spec", &spec)
+		var there *node
+		if other.checkers[k.GroupKind] != nil {
+			there = other.checkers[k.GroupKind]().root
+		}
+		writeFields(&text, "spec", &spec, there)
 	}
 	page := filepath.Join("..", "..", "docs", "reference", "fields.md")
 	got, err := os.ReadFile(page)
@@ -45,8 +55,9 @@ func TestFieldsReference(t *testing.T) {
 	}
 }
 
-// writeFields writes a row for each field below a schema.
-func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchemaProps) {
+// writeFields writes a row for each field below a schema. The parameter there is the schema that kgateway has for the kind,
+// or nil.
+func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchemaProps, there *node) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
 		at := path + "." + name
@@ -58,7 +69,7 @@ func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchema
 		if field.Default != nil {
 			value = fmt.Sprintf("`%v`", *field.Default)
 		}
-		fmt.Fprintf(text, "| %s | %s | %s | %s |\n", shown, typeOf(&field), value, firstSentence(field.Description))
+		fmt.Fprintf(text, "| %s | %s | %s | %s |\n", shown, typeOf(&field), value, firstSentence(field.Description)+onlyHereWords(&field, at, there))
 		inner := &field
 		for {
 			switch {
@@ -71,8 +82,29 @@ func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchema
 			}
 			break
 		}
-		writeFields(text, at, inner)
+		writeFields(text, at, inner, there)
 	}
+}
+
+// onlyHereWords returns the words for a field that kgateway does not have, or for values that it does not take.
+func onlyHereWords(field *apiextensions.JSONSchemaProps, path string, there *node) string {
+	if there == nil {
+		return ""
+	}
+	other := there.at(path)
+	if other == nil {
+		return " *gatefold only*"
+	}
+	var only []string
+	for _, value := range field.Enum {
+		if other.limits.Enum != nil && !other.allows(value) {
+			only = append(only, fmt.Sprintf("`%v`", value))
+		}
+	}
+	if only == nil {
+		return ""
+	}
+	return " *gatefold only:* " + strings.Join(only, ", ")
 }
 
 // typeOf returns the type of a field, or its values if it has few.

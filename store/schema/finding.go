@@ -38,7 +38,15 @@ const (
 // OfKey reports whether the finding is about a field that must not be there. The position of such a finding in the
 // file is the position of the field's name. The position of any other finding is the position of the field's value.
 func (f Finding) OfKey() bool {
-	return f.Code == UnknownField || f.Code == NotServed && strings.HasPrefix(f.Message, fieldNotServed)
+	switch f.Code {
+	case UnknownField, NoEffectInKgateway:
+		return true
+	case NotServed:
+		return strings.HasPrefix(f.Message, fieldNotServed)
+	case NotInKgateway:
+		return strings.Contains(f.Message, hasNoField)
+	}
+	return false
 }
 
 // blocks reports whether a finding with this code stops further checks of the object: its CEL rules and

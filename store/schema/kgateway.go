@@ -37,16 +37,6 @@ type kgatewayKey struct {
 	kinds []string
 }
 
-// KgatewayVersions returns the versions of kgateway whose names are known, such as 2.5.
-func KgatewayVersions() (versions []string) {
-	files, err := crds.ReadDir(kgatewayFolder)
-	must(err, kgatewayFolder)
-	for _, file := range files {
-		versions = append(versions, strings.TrimSuffix(file.Name(), ".txt"))
-	}
-	return versions
-}
-
 // readKgateway returns the names of a version of kgateway. It panics for a version that is not known.
 func readKgateway(version string) (names kgatewayNames) {
 	file := path.Join(kgatewayFolder, version+".txt")
@@ -72,6 +62,41 @@ func readKgateway(version string) (names kgatewayNames) {
 		}
 	}
 	return names
+}
+
+// roots returns the schema of each kind, without what all kinds have.
+func (names kgatewayNames) roots() map[string]*node {
+	roots := map[string]*node{}
+	for _, f := range names.fields {
+		root := roots[f.kind]
+		if root == nil {
+			root = &node{typ: "object"}
+			roots[f.kind] = root
+		}
+		root.put(f)
+	}
+	return roots
+}
+
+// put adds a field to n, the schema of its kind. What the field is in is there.
+func (n *node) put(f kgatewayField) {
+	if list, ok := strings.CutSuffix(f.path, "[]"); ok {
+		n.at(list).items = f.node
+		return
+	}
+	if mapping, ok := strings.CutSuffix(f.path, "{}"); ok {
+		n.at(mapping).values = f.node
+		return
+	}
+	last := strings.LastIndexByte(f.path, '.')
+	in, name := n, f.path[last+1:]
+	if last > 0 {
+		in = n.at(f.path[:last])
+	}
+	in.add(name, f.node)
+	if f.required {
+		in.limits.Required = append(in.limits.Required, name)
+	}
 }
 
 // limitsOf returns the words of a line. A pattern is the last word, and may have blanks.
