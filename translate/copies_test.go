@@ -117,8 +117,15 @@ metadata: {annotations: {gatefold.io/used-by: "*"}, `, 1)
 		"a policy by selector":            roots(10, 1, attackerRules(16, 8, prefix, "")) + policy("p", routesOf, "headerModifiers: {request: {set: "+long(16)+"}}"),
 		"transformations":                 roots(10, 1, attackerRules(16, 8, prefix, "")) + policy("p", routesOf, "transformation: {request: {set: "+long(16)+"}}"),
 		"origins of CORS":                 roots(5, 1, attackerRules(16, 8, prefix, "")) + policy("p", routesOf, "cors: {allowOrigins: "+list(64, func(i int) string { return fmt.Sprintf("'https://*.o%d.example.com'", i) })+"}"),
-		"request headers of a rule":       roots(1, 16, attackerRules(2, 64, prefix, filter("RequestHeaderModifier", "requestHeaderModifier"))),
-		"response headers of a rule":      roots(5, 1, attackerRules(2, 64, prefix, filter("ResponseHeaderModifier", "responseHeaderModifier"))),
+		"preflight requests": roots(5, 4, attackerRules(16, 8, func(i int) string { return fmt.Sprintf("{path: {value: /p%d}, method: POST}", i) },
+			", filters: [{type: CORS, cors: {allowOrigins: "+list(16, func(i int) string { return fmt.Sprintf("'https://o%d.example.com'", i) })+"}}]")),
+		"preflight requests for headers": roots(2, 4, attackerRules(16, 8, matching("headers", "Exact"), "")) + policy("p", routesOf, "cors: {allowOrigins: ['*']}"),
+		"preflight requests on hosts of CORS": own(1, 50) + policy("p", on("Gateway"), "cors: {allowOrigins: ['*']}") + documents(5, func(i int) string {
+			name := fmt.Sprint("m", i)
+			return hostileObject(hostileGateway, "HTTPRoute", name, "{parentRefs: [{name: own}], hostnames: "+attackerHosts(name, 16)+", rules: "+attackerRules(16, 8, matching("headers", "Exact"), "")+"}")
+		}),
+		"request headers of a rule":  roots(1, 16, attackerRules(2, 64, prefix, filter("RequestHeaderModifier", "requestHeaderModifier"))),
+		"response headers of a rule": roots(5, 1, attackerRules(2, 64, prefix, filter("ResponseHeaderModifier", "responseHeaderModifier"))),
 		"external authorizations of a rule": roots(4, 1, attackerRules(2, 64, prefix, ", filters: [{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {group: gateway.kgateway.dev, kind: Backend, name: b}, http: {allowedHeaders: "+
 			names(64)+", allowedResponseHeaders: "+names(64)+"}}}]")) + "\n---\n" + hostileObject(hostileGroup, "Backend", "b", "{type: Static, static: {hosts: [{host: 10.1.0.1, port: 1}]}}"),
 		"backends with filters": roots(1, 4, attackerRules(2, 64, prefix, ", backendRefs: "+list(16, func(i int) string {

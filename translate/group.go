@@ -48,7 +48,7 @@ func compareCredentials(a, b ir.CredentialHeader) int {
 // groupOf returns the group of a rule.
 func groupOf(e *entry) *group {
 	out := &group{Namespace: e.Rule.Source.Key.Namespace, Reads: e.Rule.Action.CredentialHeaders()}
-	out.Removes = e.Rule.Action.Forward != nil || e.Rule.Action.Extras != nil
+	out.Removes = e.Rule.Preflight == nil && (e.Rule.Action.Forward != nil || e.Rule.Action.Extras != nil)
 	if e.Aim != nil {
 		out.Leads = e.Aim.Leads
 	}
@@ -96,6 +96,9 @@ func groupsIn(entries []*entry) (groups []*group) {
 	}
 	seen := map[same]bool{}
 	for _, e := range entries {
+		if e.Rule.Preflight != nil { // it passes nothing on
+			continue
+		}
 		action := &e.Rule.Action
 		one := same{e.Aim, action.Extras, action.ExternalAuth, action.Forward != nil, e.Rule.Source.Key.Namespace}
 		if !seen[one] {

@@ -131,7 +131,8 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		}
 		e, problems := flat.encode(point.Rest, flat.Guards[point.Name])
 		if out.Problems = append(out.Problems, problems...); e != nil {
-			out.Entries = append(out.Entries, e)
+			entries, problems := flat.rejected.withPreflights([]*entry{e}, false)
+			out.Entries, out.Problems = append(out.Entries, entries...), append(out.Problems, problems...)
 		}
 	}
 	out.placed = r.in.place(c, key.Route, r.in.admitted.Get(c, key.root()), func(yield func(tableKey, []*entry) bool) {

@@ -30,6 +30,8 @@ type hostDemand struct {
 	Taken, Joined []ir.Field
 	// Off are the names of those fields in Taken that are only turned off.
 	Off []ir.Field
+	// CORS is true if the virtual host answers CORS preflight requests.
+	CORS bool
 	// Lifted are policies of cluster paths that a team's policy or filter goes before. Child is empty.
 	Lifted []policy.Loosening
 	Closed *closing
@@ -119,7 +121,7 @@ func (r *hostPolicyRules) runHostDemand(c *memo.Ctx, key listenerKey) *hostDeman
 	if all.Closed != nil {
 		return &hostDemand{Closed: all.Closed}
 	}
-	out := &hostDemand{Lifted: all.Layers.Lifted(-1)}
+	out := &hostDemand{Lifted: all.Layers.Lifted(-1), CORS: all.Extras.OrNone().CORS != nil}
 	for _, origin := range all.Origins {
 		field := origin.Field
 		if xds.HeldByHost(field) {
@@ -180,6 +182,10 @@ func (r *hostPolicyRules) place(c *memo.Ctx, route manifest.Key, root *attachOut
 				out.close(table.Gateway, words)
 			}
 			out.complain(problems)
+			if demand.CORS {
+				entries, problems = refused.withPreflights(entries, true)
+				out.complain(problems)
+			}
 			done[where] = entries
 		}
 		out.put(table, own, widened(entries, wider[table]))
@@ -221,7 +227,7 @@ func (d *hostDemand) placeOne(e *entry) *entry {
 		if slices.Contains(d.Joined, field) && xds.HeldByHost(field) {
 			return e.sets(field)
 		}
-		return e.Rule.Action.Forward != nil && (!e.sets(field) || d.outcome(field) != policy.Kept)
+		return xds.Live(e.Rule.Action.Forward) && (!e.sets(field) || d.outcome(field) != policy.Kept)
 	})
 	if len(replaced) == 0 && len(lost) == 0 && len(own) == 0 {
 		return e

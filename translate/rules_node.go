@@ -101,7 +101,8 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 			out.Unplaced = append(out.Unplaced, to)
 		}
 		if e != nil {
-			out.Entries = append(out.Entries, e)
+			entries, problems := out.rejected.withPreflights([]*entry{e}, false)
+			out.Entries, out.Problems = append(out.Entries, entries...), append(out.Problems, problems...)
 		}
 		works = works || e != nil && e.Rule == rule && !slices.Contains(out.Closed, rule.Position[len(rule.Position)-2])
 	}

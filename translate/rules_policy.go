@@ -69,7 +69,7 @@ type levelOut struct {
 	Problems []manifest.Problem
 	// Burden is what the policies of this level alone add to each match of the rule, without the policies of other
 	// levels.
-	Burden route.Burden
+	Burden route.PolicyBurden
 	// Writes are the identity headers that the policies of this level write, also those that cannot be used.
 	Writes []*written
 }
@@ -255,7 +255,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	if out.Closed = gathered.closed; out.Closed == nil {
 		extras := policy.Resolve([]policy.Level{out.Level}).Extras()
 		r.in.connect(c, extras)
-		out.Burden = route.ExtrasBurden(extras)
+		out.Burden = policyBurden(extras)
 	}
 	return out
 }
@@ -269,9 +269,17 @@ func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOu
 	gathered.attach(r.aims.at.Get(c, object.Key), section, r.aims.kind)
 	out.Level = policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
 	if out.Closed = gathered.closed; out.Closed == nil {
-		out.Burden = route.ExtrasBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
+		out.Burden = policyBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
 	}
 	return out
+}
+
+// policyBurden returns what extras add to the cost of each match of a rule.
+func policyBurden(extras *ir.Extras) route.PolicyBurden {
+	x := extras.OrNone()
+	return route.PolicyBurden{
+		Burden: route.ExtrasBurden(extras), CORS: x.CORS != nil, Preflight: route.ExtrasBurden(&ir.Extras{CORS: x.CORS, ACL: x.ACL}),
+	}
 }
 
 // plain reports whether a rule has no policies of its own: no filter of the rule names a policy, and no policy

@@ -50,9 +50,9 @@ func namesPolicies(routeKey manifest.Key, rule *api.HTTPRouteRule) bool {
 // loadOf returns the size and cost of what a root route adds to each virtual host, including its policies.
 func (r *policyRules) loadOf(c *memo.Ctx, object *manifest.Object) route.Load {
 	rules, targeted := route.Rules(object), r.aims.any(c, object.Key)
-	return route.LoadOf(object, func(rule int) route.Burden {
+	return route.LoadOf(object, func(rule int) route.PolicyBurden {
 		if !targeted && (route.IsStream(object.Key) || !namesPolicies(object.Key, &rules[rule])) {
-			return route.Burden{}
+			return route.PolicyBurden{}
 		}
 		return r.policies.Get(c, ruleKey{object.Key, rule}).Burden
 	})

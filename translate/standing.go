@@ -69,7 +69,7 @@ func teamSteps(e *entry) (out []stepAt) {
 // orderOf returns a copy of a step with only the fields that the order of rules depends on.
 func orderOf(step *ir.Rule) *ir.Rule {
 	return &ir.Rule{
-		Name: step.Name, Match: step.Match, Weight: step.Weight, Guard: step.Guard, Root: step.Root, Source: step.Source,
+		Name: step.Name, Match: step.Match, Weight: step.Weight, Guard: step.Guard, Preflight: step.Preflight, Root: step.Root, Source: step.Source,
 		Wider: step.Wider, Chain: step.Chain, Position: step.Position, Ref: step.Ref,
 	}
 }

@@ -15,7 +15,7 @@ import (
 // guardedBy reports whether an entry has policies that can be lost by the hostname of another route: its root's hostname
 // is wider than the domain, and it has a policy or a filter ExternalAuth, or is closed because of one.
 func guardedBy(e *entry) bool {
-	if e.Rule.Wider == "" {
+	if e.Rule.Wider == "" || e.Rule.Preflight != nil {
 		return false
 	}
 	action := &e.Rule.Action
@@ -35,7 +35,7 @@ func takenIn(host *hostOut) (pairs []twin) {
 	byPath := map[string][]*entry{}
 	for e := range host.Table.All() {
 		path, whole := pathOf(&e.Rule.Match)
-		if whole && len(byPath[path]) < maxTakers && e.Rule.Weight != route.WeightOfClosed {
+		if whole && e.Rule.Preflight == nil && len(byPath[path]) < maxTakers && e.Rule.Weight != route.WeightOfClosed {
 			byPath[path] = append(byPath[path], e)
 		}
 	}

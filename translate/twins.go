@@ -63,11 +63,12 @@ func groupTwins(seed maphash.Seed) func([]*entry) [][]*entry {
 }
 
 // twinsAmong returns the entries of a group that have the same match as the first entry. All entries of the group
-// must have the same hash of their match. Two kinds of rules are left out:
+// must have the same hash of their match. These rules are left out:
 //   - The rule that the function closedHosts makes for a route with too many copies (see overload).
 //   - A guard, if a rule of one of its child routes is also in the group, and the child's rule is for all hosts. A
 //     guard (ir.Rule.Guard) answers the requests that a delegating rule matches, but no rule of a child route. Here
 //     the child's rule matches all these requests. So the guard gets no request, which is as intended.
+//   - A rule for preflight requests (ir.Rule.Preflight). If the rules that it was added for are twins, they are told.
 func twinsAmong(group []*entry) []*entry {
 	guarded := map[string]bool{} // names of rules that have a child in the group
 	for _, e := range group {
@@ -76,7 +77,7 @@ func twinsAmong(group []*entry) []*entry {
 		}
 	}
 	return slices.DeleteFunc(group, func(e *entry) bool {
-		return !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name] || e.Rule.Weight == route.WeightOfClosed
+		return e.Rule.Preflight != nil || !route.SameRequests(group[0].Rule, e.Rule) || e.Rule.Guard && guarded[e.Rule.Name] || e.Rule.Weight == route.WeightOfClosed
 	})
 }
 

@@ -163,6 +163,7 @@ func exempted() map[string]string {
 		"api.SecretSelector.Namespace":           "it is no field of the API",
 		"ir.JWT.Rejected":                        "Envoy takes every provider that is sent to it",
 		"ir.Extras.Portless":                     "xds sets it while it encodes a redirect",
+		"ir.Extras.Preflight":                    "xds sets it while it encodes a rule for preflight requests",
 		"ir.Extras.Forged":                       "the View has it at the host: the tally counts the requests",
 		"api.ACLDenyResponse.AddBlockedByHeader": "the old name of BlockedByHeaderName: the case policy-acl-forwarded",
 		"api.ACLRule.Response":                   "no manifest has it: a merge sets it",

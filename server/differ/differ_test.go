@@ -56,6 +56,9 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 		if all.forged == 0 {
 			t.Error("no backend got a request that had a forged header")
 		}
+		if all.preflights == 0 {
+			t.Error("no request met a rule that was added for preflight requests")
+		}
 	}
 	all.check(t, requests)
 	all.shares.check(t, backends)
@@ -126,11 +129,13 @@ type tally struct {
 	outcomes map[string]int
 	unknown  int // answers that Envoy gave and explain could not know
 	forged   int // requests that a backend got without a forged header
-	kinds    map[string][]string
-	counts   map[string]int
-	folder   string
-	coverage *coverage
-	shares   *shares
+	// preflights are the requests that met a rule with ir.Rule.Preflight.
+	preflights int
+	kinds      map[string][]string
+	counts     map[string]int
+	folder     string
+	coverage   *coverage
+	shares     *shares
 }
 
 func newTally() *tally {
@@ -154,6 +159,9 @@ func (a *tally) note(f *fleet, w *world, x *exchange) {
 	if x.unknown {
 		a.unknown++
 		return
+	}
+	if x.rule != nil && x.rule.Preflight != nil {
+		a.preflights++
 	}
 	if difference == "" {
 		if x.report.Outcome == explain.Forwarded && x.rule != nil {
@@ -212,7 +220,7 @@ func (a *tally) String() string {
 	for _, name := range slices.Sorted(maps.Keys(a.outcomes)) {
 		outcomes = append(outcomes, fmt.Sprintf("%s %d", name, a.outcomes[name]))
 	}
-	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown, %d with a forged header", a.asked, strings.Join(outcomes, ", "), a.unknown, a.forged)
+	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown, %d with a forged header, %d preflights of rules that do not match them", a.asked, strings.Join(outcomes, ", "), a.unknown, a.forged, a.preflights)
 }
 
 func (a *tally) check(t *testing.T, requests int) {

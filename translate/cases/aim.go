@@ -20,9 +20,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 	query.Path = match.Path.Value
 	if match.Path.Kind == ir.PathRegex {
-		if parsed, err := counted.ParseRegex(match.Path.Value); err == nil {
-			query.Path = sample(r, parsed)
-		}
+		query.Path = sampleOf(r, match.Path.Value)
 	}
 	if match.Path.Kind == ir.PathPrefix {
 		query.Path = strings.TrimSuffix(query.Path, "/") + pick(r, "/", "/a", "/x", "/b/c", "/7", "/a/a/x")
@@ -34,13 +32,27 @@ func AimAt(r *rand.Rand, query *explain.Query, match ir.Match) {
 		query.Host = strings.Replace(pick(r, match.Hosts...), "*", "x", 1)
 	}
 	for _, header := range match.Headers {
-		query.Headers.Set(header.Name, header.Value)
+		value := header.Value
+		if header.Regex && strings.HasPrefix(header.Name, "access-control-request-") { // of a rule for preflight requests
+			value = sampleOf(r, value)
+		}
+		query.Headers.Set(header.Name, value)
 	}
 	separator := pick(r, "?", "?x=1&")
 	for _, parameter := range match.Query {
 		query.Path += separator + parameter.Name + "=" + parameter.Value
 		separator = "&"
 	}
+}
+
+// sampleOf returns a random text that a regular expression usually matches (see sample), or the expression if it is
+// invalid.
+func sampleOf(r *rand.Rand, pattern string) string {
+	parsed, err := counted.ParseRegex(pattern)
+	if err != nil {
+		return pattern
+	}
+	return sample(r, parsed)
 }
 
 // sample returns a random text that an expression usually matches. A counted repetition, for example "a{2}", is in

@@ -134,6 +134,7 @@ func (a *Answer) tryRules(rules iter.Seq[*ir.Rule], forged []string, r *request)
 		switch {
 		case a.Rule == nil && result == takes:
 			a.Rule = rule
+		case rule.Preflight != nil && result == misses && !asksBefore(r): // it is in no route
 		case a.Rule == nil:
 			a.Passed++
 			if result == may && len(a.Unsure) < maxShown {

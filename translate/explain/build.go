@@ -40,7 +40,7 @@ func (b *requestReporter) route() {
 		return
 	}
 	b.report.Route = &RouteReport{
-		Name: rule.Name, Match: MatchWords(rule.Match), Weight: rule.Weight, Guard: rule.Guard, Hops: HopsOf(rule),
+		Name: rule.Name, Match: RuleWords(rule), Weight: rule.Weight, Guard: rule.Guard, Hops: HopsOf(rule),
 	}
 	for _, name := range b.answer.Forged {
 		b.report.Actions = append(b.report.Actions, ActionReport{
@@ -113,7 +113,7 @@ func (b *requestReporter) addNearMiss(rule *ir.Rule, reason string) {
 	hops := HopsOf(rule)
 	last := hops[len(hops)-1]
 	b.report.NearMisses = append(b.report.NearMisses, NearMissReport{
-		Object: last.Object, Rule: last.Rule, Match: MatchWords(rule.Match), Reason: reason, At: last.MatchAt,
+		Object: last.Object, Rule: last.Rule, Match: RuleWords(rule), Reason: reason, At: last.MatchAt,
 	})
 }
 

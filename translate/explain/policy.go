@@ -37,10 +37,11 @@ func (g gate) outcome(earlier []string) Outcome {
 
 // corsGate answers a CORS preflight request with 200, if the rule has CORS settings and these let Envoy answer the
 // request's origin itself (see preflight). The gate is empty for all other requests. It is also empty if the rule
-// has no resolved backend reference with a weight above 0.
+// has no resolved backend reference with a weight above 0, unless it was added for preflight requests.
 func corsGate(rule *ir.Rule, r *request) gate {
 	cors := rule.Action.CORSInForce()
-	if cors == nil || !preflight(cors, r) || len(backends(rule, r)) == 0 {
+	answers := rule.Preflight != nil && rule.Action.Respond == nil || cors != nil && preflight(cors, r) && len(backends(rule, r)) > 0
+	if !answers {
 		return gate{}
 	}
 	return gate{status: http.StatusOK, why: "Envoy answers the CORS preflight request itself, by " + corsParts(&rule.Action)}
@@ -120,9 +121,12 @@ func partsOf(action *ir.Action, kind string) string {
 // preflight requests of the allowed origins (cors.Origins). If cors.Alone is true, Envoy answers those of all other
 // origins, too. A request without the header Origin is no preflight request.
 func preflight(cors *ir.CORS, r *request) bool {
-	origin := r.headers.first("origin")
-	return r.query.Method == http.MethodOptions && r.headers.first("access-control-request-method") != "" &&
-		(matchesAny(cors.Origins, origin) || cors.Alone && origin != "")
+	return asksBefore(r) && (cors.Alone || matchesAny(cors.Origins, r.headers.first("origin")))
+}
+
+// asksBefore reports whether a request is a CORS preflight request.
+func asksBefore(r *request) bool {
+	return r.query.Method == http.MethodOptions && r.headers.first("access-control-request-method") != "" && r.headers.first("origin") != ""
 }
 
 // forged reports whether another site may have forged a request (CSRF): its method changes something, and its

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,47 @@ func TestABackendWithoutEndpointsIsAnswered503(t *testing.T) {
 		}
 		if lonely := report.Backends[0]; c.cluster.Endpoints == nil && (lonely.Status != 503 || lonely.Closed == "" || lonely.Receives != nil) {
 			t.Errorf("%s: %+v", c.name, lonely)
+		}
+	}
+}
+
+// A rule that was added for preflight requests answers them, as a part of the rule that it was added for. It is a near
+// miss of preflight requests alone.
+func TestARuleForPreflightRequests(t *testing.T) {
+	posts := prefixed("r", 0, "/")
+	posts.Match.Method = "POST"
+	posts.Action.CORS = &ir.CORS{Origins: []ir.StringMatch{{Value: "https://a.test"}}}
+	place, match, _ := posts.Match.Preflight()
+	asked := *posts
+	asked.Name, asked.Match, asked.Preflight, asked.Action = posts.Name+"/preflight", match, &place, ir.Action{Forward: &ir.Forward{}, CORS: posts.Action.CORS}
+	const words = "CORS preflight requests for path prefix /, method POST"
+	for _, c := range []struct {
+		name, method string
+		headers      http.Header
+		status       uint32
+		match        string
+		near         []string
+	}{
+		{"an origin that is allowed", "OPTIONS", http.Header{"Origin": {"https://a.test"}, "Access-Control-Request-Method": {"POST"}}, 200, words, []string{"path prefix /, method POST"}},
+		{"another origin", "OPTIONS", http.Header{"Origin": {"https://b.test"}, "Access-Control-Request-Method": {"POST"}}, 200, words, []string{"path prefix /, method POST"}},
+		{"another method", "OPTIONS", http.Header{"Origin": {"https://a.test"}, "Access-Control-Request-Method": {"PUT"}}, 404, "", []string{"path prefix /, method POST", words}},
+		{"no origin", "OPTIONS", http.Header{"Access-Control-Request-Method": {"POST"}}, 404, "", []string{"path prefix /, method POST"}},
+		{"no preflight request", "GET", http.Header{"Origin": {"https://a.test"}, "Access-Control-Request-Method": {"POST"}}, 404, "", []string{"path prefix /, method POST"}},
+	} {
+		report, err := explain.Explain(explain.Facts{View: viewWith("a.test", posts, &asked)}, explain.Query{Host: "a.test", Method: c.method, Headers: c.headers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		route := ""
+		if report.Route != nil {
+			route = report.Route.Match
+		}
+		var near []string
+		for _, miss := range report.NearMisses {
+			near = append(near, miss.Match)
+		}
+		if report.Status != c.status || route != c.match || !slices.Equal(near, c.near) {
+			t.Errorf("%s: %d by %q, near misses %q", c.name, report.Status, route, near)
 		}
 	}
 }

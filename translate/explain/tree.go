@@ -157,7 +157,9 @@ func (t *treeMaker) host(port *ir.Port, host ir.HostView) *TreeNode {
 		node.field = manifest.Field{Object: own.Object, Path: listenerField(own)}
 	}
 	for rule := range host.Rules {
-		t.insert(node, int32(port.Port), rule)
+		if rule.Preflight == nil { // it is in no route
+			t.insert(node, int32(port.Port), rule)
+		}
 	}
 	t.addNotAccepted(node)
 	node.sort()

@@ -29,6 +29,15 @@ func MatchWords(m ir.Match) string {
 	return strings.Join(words, ", ")
 }
 
+// RuleWords returns the match of a rule as text. For a rule that was added for preflight requests, the text has the match
+// that these are for.
+func RuleWords(rule *ir.Rule) string {
+	if rule.Preflight != nil {
+		return "CORS preflight requests for " + MatchWords(*rule.Preflight)
+	}
+	return MatchWords(rule.Match)
+}
+
 // pathWords returns a path match as text.
 func pathWords(p ir.Path) string {
 	if p.RPC.Is {

@@ -34,13 +34,14 @@ func TestEveryClusterOfAnActionIsRenamed(t *testing.T) {
 // PartValues. Fields that PartValues leaves out are named here, with the reason.
 func TestEveryFieldOfAnActionHasAPartValue(t *testing.T) {
 	leftOut := map[string]string{
-		"Action.Forward":  "plan compares its backends one by one",
-		"Action.Respond":  "plan compares the answers",
-		"Action.Extras":   "its fields are walked below",
-		"Action.Parts":    "they say where the values are written",
-		"Extras.Portless": "it belongs to Redirect, and xds sets it",
-		"Extras.Forged":   "it is for the virtual host",
-		"Extras.Replaced": "it turns off fields of the virtual host, which plan compares for each rule",
+		"Action.Forward":   "plan compares its backends one by one",
+		"Action.Respond":   "plan compares the answers",
+		"Action.Extras":    "its fields are walked below",
+		"Action.Parts":     "they say where the values are written",
+		"Extras.Portless":  "it belongs to Redirect, and xds sets it",
+		"Extras.Preflight": "it belongs to Rule.Preflight, and xds sets it",
+		"Extras.Forged":    "it is for the virtual host",
+		"Extras.Replaced":  "it turns off fields of the virtual host, which plan compares for each rule",
 	}
 	action := ir.Action{Extras: &ir.Extras{}}
 	before := action.PartValues()

@@ -83,6 +83,11 @@ type Extras struct {
 	// redirect; policies never do.
 	Portless *Redirect
 
+	// Preflight is true for a rule that was added for preflight requests (Rule.Preflight). CORS then answers those of
+	// every origin, as with CORS.Alone. If the rule has no CORS, that of its virtual host answers. xds sets it; policies
+	// never do.
+	Preflight bool
+
 	// Forged are the identity headers that a virtual host or a route removes from clients' requests, sorted. A route
 	// removes those of its virtual host, too, and does not list them. Policies never set Forged.
 	Forged []string
@@ -175,6 +180,14 @@ type CORS struct {
 	// Alone is true if preflight requests of other origins are answered, too, but without
 	// Access-Control-Allow-Origin. Otherwise they are forwarded to the backend.
 	Alone bool
+}
+
+// OrNone returns c, or an empty CORS if c is nil.
+func (c *CORS) OrNone() CORS {
+	if c == nil {
+		return CORS{}
+	}
+	return *c
 }
 
 // CSRF rejects modifying requests from another origin. Origins are the other origins that it accepts. Enabled is the

@@ -147,7 +147,11 @@ type Rule struct {
 	// SignIn is the key of a GatewayExtension of an identity provider, if the rule was added for its callback path
 	// or logout path. It is zero for a match that is in a route.
 	SignIn manifest.Key
-	Action Action
+	// Preflight is set if the rule was added for the CORS preflight requests of another rule (Match.Preflight): it has
+	// the place that a rule with the match Preflight has. CORS answers these requests, whatever their origin is. The
+	// Position is that of the other rule. Preflight is nil for a match that is in a route.
+	Preflight *Match
+	Action    Action
 	// Rejected is why Envoys rejected the rule, or why they are too old for it. It is nil as long as an Envoy serves
 	// the rule. If Rejected is set, Envoys get a route that answers 500 instead, or no route if Rejected.Match is
 	// true.

@@ -16,12 +16,12 @@ import (
 func (p pair) words() string {
 	switch {
 	case p.before == nil:
-		return explain.MatchWords(p.after.rule.Match)
+		return explain.RuleWords(p.after.rule)
 	case p.after == nil:
-		return explain.MatchWords(p.before.rule.Match)
+		return explain.RuleWords(p.before.rule)
 	}
 	a, b := &p.before.rule.Match, &p.after.rule.Match
-	first, second := explain.MatchWords(*a), explain.MatchWords(*b)
+	first, second := explain.RuleWords(p.before.rule), explain.RuleWords(p.after.rule)
 	switch {
 	case narrower(a, b):
 		return first

@@ -189,7 +189,7 @@ func (t *takeovers) afterWords(e *entry, outcome ruleOutcome) string {
 	switch outcome {
 	case edited:
 		_, old := t.outcomeOfRule(1, e)
-		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(e.rule.Match), explain.MatchWords(old.Match))
+		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.RuleWords(e.rule), explain.RuleWords(old))
 	case moved:
 		return fmt.Sprintf("%s serves the host now: %s changed", name, t.whatMoves(e))
 	case hidden, unchanged:
@@ -206,7 +206,7 @@ func (t *takeovers) beforeWords(e *entry, outcome ruleOutcome) string {
 	switch outcome {
 	case edited:
 		_, now := t.outcomeOfRule(0, e)
-		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.MatchWords(now.Match), explain.MatchWords(e.rule.Match))
+		return fmt.Sprintf("the match of %s changed: %s; before: %s", name, explain.RuleWords(now), explain.RuleWords(e.rule))
 	case moved:
 		return fmt.Sprintf("%s no longer serves the host: %s changed", name, t.whatMoves(e))
 	case hidden, unchanged:

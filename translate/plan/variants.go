@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -128,7 +129,7 @@ func (m *variantMaker) byPolicies(p pair, r request, action *ir.Action) (out []v
 	}
 	if cors := action.CORSInForce(); cors != nil {
 		for _, origin := range append(originsOf(cors.Origins), "https://other.example") {
-			with(http.MethodOptions, "Origin", origin, "Access-Control-Request-Method", http.MethodGet)
+			with(http.MethodOptions, "Origin", origin, "Access-Control-Request-Method", cmp.Or(r.headers.Get("Access-Control-Request-Method"), http.MethodGet))
 		}
 	}
 	if extras.BufferBytes > 0 {

@@ -57,10 +57,20 @@ type Load struct {
 	Written, Made int
 }
 
+// PolicyBurden is what TrafficPolicies add to the cost of each match of a rule.
+type PolicyBurden struct {
+	Burden
+	// CORS is true if the policies set cors. Preflight is what they add to the rule for preflight requests of a match
+	// (ir.Rule.Preflight).
+	CORS      bool
+	Preflight Burden
+}
+
 // LoadOf returns the Load (number of matches and cost in Envoy) of a root route without building its rules. The
 // function policies returns what TrafficPolicies add to the cost of each match of the rule with the given index. A
-// TCPRoute, TLSRoute or UDPRoute counts as one match.
-func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
+// TCPRoute, TLSRoute or UDPRoute counts as one match. Rules for preflight requests count as made if the route or its
+// policies have CORS.
+func LoadOf(object *manifest.Object, policies func(rule int) PolicyBurden) Load {
 	rules := Rules(object)
 	if rules == nil { // a TCPRoute, TLSRoute or UDPRoute
 		return Load{Matches: 1, Written: 1, Made: 1 + policies(0).Cost()}
@@ -68,13 +78,17 @@ func LoadOf(object *manifest.Object, policies func(rule int) Burden) Load {
 	var out Load
 	for i := range rules {
 		own, added := ruleBurden(&rules[i]), policies(i)
+		filter := corsBurden(&rules[i])
 		first := own
 		for _, match := range matchesOf(object, i) {
 			alone := matchBurden(&match)
 			out.Matches++
 			out.Written += min(freeWritten, 1+alone.Plus(first).Cost())
 			first = Burden{}
-			out.Made += 1 + alone.Plus(own).Plus(added).Cost()
+			out.Made += 1 + alone.Plus(own).Plus(added.Burden).Cost()
+			if _, preflight, needed := match.Preflight(); needed && (added.CORS || filter != (Burden{})) {
+				out.Made += 1 + matchBurden(&preflight).Plus(filter).Plus(added.Preflight).Cost()
+			}
 		}
 	}
 	return out
@@ -104,6 +118,16 @@ func ruleBurden(rule *api.HTTPRouteRule) Burden {
 	return out
 }
 
+// corsBurden returns the part of a rule's cost that comes from its filter CORS. It is zero if the rule has none.
+func corsBurden(rule *api.HTTPRouteRule) (out Burden) {
+	for i := range rule.Filters {
+		if cors := rule.Filters[i].CORS; cors != nil {
+			out = out.Plus(burdenOf(reflect.ValueOf(cors))).Plus(Burden{Bytes: bytesPerItem})
+		}
+	}
+	return out
+}
+
 // matchBurden returns the Burden of a match: what the match adds to the cost of a route in Envoy. The match's Method,
 // Hosts and Within are not counted.
 func matchBurden(match *ir.Match) Burden {
@@ -113,7 +137,7 @@ func matchBurden(match *ir.Match) Burden {
 	}
 	for _, list := range [][]ir.ValueMatch{match.Headers, match.Query} {
 		for _, v := range list {
-			if out.Bytes += bytesPerItem + len(v.Name) + len(v.Value); v.Regex {
+			if out.Bytes += bytesPerItem + len(v.Name) + len(v.Value); v.Regex && v.Value != ir.AnyValue {
 				out.Units += regexUnits(v.Value)
 			}
 		}

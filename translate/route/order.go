@@ -20,6 +20,7 @@ import (
 //     headers, number of query parameters
 //   - a rule for some hosts only (ir.Match.Hosts) comes before a rule for all hosts
 //   - a guard (ir.Rule.Guard) comes after a rule that is not a guard
+//   - a rule that was added for preflight requests (ir.Rule.Preflight) comes after a rule that is in a route
 //   - age and name of the root, then age and name of the route of the rule
 //   - the chain of delegating rules, and the position in the route (docs/design/routes.md)
 //
@@ -81,21 +82,31 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 
 // criteria compares two rules by each criterion of Compare. The first result that is not 0 decides. The
 // function reasons has a text for each criterion.
-func criteria(a, b *ir.Rule) [12]int {
+func criteria(a, b *ir.Rule) [13]int {
+	x, y := placeMatch(a), placeMatch(b)
 	return [...]int{
 		ir.TrueFirst(!EndsBlock(a), !EndsBlock(b)),
 		cmp.Compare(rank(b), rank(a)),
 		compareWidths(a, b),
-		comparePaths(a.Match.Path, b.Match.Path),
-		ir.TrueFirst(a.Match.Method != "", b.Match.Method != ""),
-		cmp.Compare(len(b.Match.Headers), len(a.Match.Headers)),
-		cmp.Compare(len(b.Match.Query), len(a.Match.Query)),
-		ir.TrueFirst(len(a.Match.Hosts) > 0, len(b.Match.Hosts) > 0),
+		comparePaths(x.Path, y.Path),
+		ir.TrueFirst(x.Method != "", y.Method != ""),
+		cmp.Compare(len(y.Headers), len(x.Headers)),
+		cmp.Compare(len(y.Query), len(x.Query)),
+		ir.TrueFirst(len(x.Hosts) > 0, len(y.Hosts) > 0),
 		ir.TrueFirst(!a.Guard, !b.Guard),
+		ir.TrueFirst(a.Preflight == nil, b.Preflight == nil),
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),
 		comparePlaces(a, b),
 	}
+}
+
+// placeMatch returns the match by which a rule has its place in the order.
+func placeMatch(rule *ir.Rule) *ir.Match {
+	if rule.Preflight != nil {
+		return rule.Preflight
+	}
+	return &rule.Match
 }
 
 // compareWidths compares the hostnames of two rules' roots (ir.Rule.Wider): the more specific one comes first.

@@ -62,8 +62,8 @@ func whose(block *ir.Rule) string {
 }
 
 // reasons returns the text for each of the criteria, in the order of the function criteria.
-func reasons(winner, loser *ir.Rule) [12]string {
-	w, l := winner.Match, loser.Match
+func reasons(winner, loser *ir.Rule) [13]string {
+	w, l := placeMatch(winner), placeMatch(loser)
 	return [...]string{
 		"it answers what nothing else in its block does",
 		fmt.Sprintf("a higher weight wins (%d, not %d)", rank(winner), rank(loser)),
@@ -74,6 +74,7 @@ func reasons(winner, loser *ir.Rule) [12]string {
 		fmt.Sprintf("more query parameter matches win (%d, not %d)", len(w.Query), len(l.Query)),
 		"a route with hostnames of its own goes before one without",
 		"it stands in for what is missing, and comes last among equal matches",
+		"a match of a route goes before what is added for preflight requests",
 		EqualMatches + whyOrigin(winner.Root, loser.Root),
 		EqualMatches + whyOrigin(winner.Source, loser.Source),
 		EqualMatches + whyPlace(winner, loser),

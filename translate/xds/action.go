@@ -19,10 +19,10 @@ import (
 
 const million = 1_000_000
 
-// live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster. It
+// Live reports whether a Forward has a backend that can get requests: one with a weight above 0 and a cluster. It
 // returns false if forward is nil. A route whose Forward has no such backend answers 500, or 503 for a GRPCRoute
 // (Gateway API, backendRefs).
-func live(forward *ir.Forward) bool {
+func Live(forward *ir.Forward) bool {
 	return forward != nil && slices.ContainsFunc(forward.Backends, func(b ir.Backend) bool {
 		return b.Weight > 0 && b.Cluster != ""
 	})
@@ -43,6 +43,14 @@ func routeAction(match *ir.Match, from *ir.Action) *routev3.RouteAction {
 	setRewrite(action, match, from.Rewrite)
 	setExtras(action, from.Extras)
 	return action
+}
+
+// preflightAction returns the action of a rule for preflight requests (ir.Rule.Preflight). The filter for CORS answers
+// only on routes with a cluster, and before the cluster is asked.
+func preflightAction(match *ir.Match) *routev3.RouteAction {
+	return &routev3.RouteAction{
+		ClusterNotFoundResponseCode: notFound(match.Path), ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: NoCluster},
+	}
 }
 
 // notFound returns the status with which Envoy answers if the cluster of a backend does not exist. The status is 503

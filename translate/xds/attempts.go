@@ -9,6 +9,9 @@ import (
 // counts those of the rule's match, which are tried for requests of other rules, too. The result policies counts
 // those of its policies: the origins of CORS and CSRF, and the calls of matches() in rbac.
 func Attempts(rule *ir.Rule) (match, policies int) {
+	if rule.Preflight != nil { // for one request, Envoy tries its expressions or those of the rule that it was added for
+		return 0, 0
+	}
 	if rule.Match.Path.Kind == ir.PathRegex {
 		match++
 	}

@@ -54,7 +54,7 @@ func allExtras() ir.Extras {
 		CORS:        &ir.CORS{}, CSRF: &ir.CSRF{}, BufferBytes: 1,
 		RequestHeaders: ir.HeaderMods{Remove: []string{"a"}}, ResponseHeaders: ir.HeaderMods{Remove: []string{"a"}},
 		AutoHost: true, RequestTimeout: &hour, IdleTimeout: &hour, Retry: &ir.Retry{Attempts: 1}, Hash: []ir.Hash{{SourceIP: true}},
-		Portless: &ir.Redirect{Port: 443}, Forged: []string{"x-user"}, Replaced: []ir.Field{ir.FieldCORS},
+		Portless: &ir.Redirect{Port: 443}, Preflight: true, Forged: []string{"x-user"}, Replaced: []ir.Field{ir.FieldCORS},
 	}
 }
 

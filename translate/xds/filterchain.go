@@ -101,6 +101,9 @@ func routeFilters(extras *ir.Extras) map[string]*anypb.Any {
 			configs[name] = pack(&routev3.FilterConfig{Disabled: true})
 		}
 	}
+	if cors := corsFilter(); extras.Preflight && extras.CORS == nil {
+		configs[cors.nameAt(ofHost)] = pack(hostPreflight())
+	}
 	return configs
 }
 

@@ -15,6 +15,12 @@ func corsFilter() httpFilter {
 	return httpFilter{name: "envoy.filters.http.cors", joined: true, chain: func() message { return &corsv3.Cors{} }, route: corsPolicy}
 }
 
+// hostPreflight returns what a route for preflight requests adds to the CORS settings of its virtual host: Envoy's filter
+// joins them.
+func hostPreflight() message {
+	return &corsv3.CorsPolicy{ForwardNotMatchingPreflights: wrapperspb.Bool(false)}
+}
+
 // corsPolicy returns the configuration of corsFilter, or nil without cors.
 func corsPolicy(extras *ir.Extras) message {
 	cors := extras.CORS
@@ -29,7 +35,7 @@ func corsPolicy(extras *ir.Extras) message {
 		MaxAge:                 fmt.Sprint(cors.MaxAge),
 		AllowCredentials:       wrapperspb.Bool(cors.Credentials),
 	}
-	if cors.Alone {
+	if cors.Alone || extras.Preflight {
 		policy.ForwardNotMatchingPreflights = wrapperspb.Bool(false)
 	}
 	return policy

@@ -23,7 +23,7 @@ func locationFilter() httpFilter {
 
 // ownAnswers returns the configuration of locationFilter, or nil if no answer of Envoy has to be corrected.
 func ownAnswers(extras *ir.Extras) message {
-	mutations := slices.Concat(portlessLocation(extras.Portless), preflightHeaders(extras.CORS))
+	mutations := slices.Concat(portlessLocation(extras.Portless), preflightHeaders(extras.CORS.OrNone(), extras.CORS.OrNone().Alone || extras.Preflight))
 	if len(mutations) == 0 {
 		return nil
 	}
@@ -51,16 +51,13 @@ const keptHeader = "x-gatefold-kept"
 // preflightHeaders returns what removes headers from Envoy's answers to preflight requests: those for an origin that is
 // not allowed have no header of CORS, and those without Access-Control-Request-Headers have no empty
 // Access-Control-Allow-Headers (Gateway API, HTTPCORSFilter.allowOrigins and allowHeaders). Envoy's filter writes them.
-// Answers of backends keep theirs. The parameter cors may be nil.
-func preflightHeaders(cors *ir.CORS) (out []*mutationv3.HeaderMutation) {
-	if cors == nil {
-		return nil
-	}
+// Answers of backends keep theirs. The parameter alone says whether Envoy answers for every origin (ir.CORS.Alone).
+func preflightHeaders(cors ir.CORS, alone bool) (out []*mutationv3.HeaderMutation) {
 	var names []string
-	if cors.Alone {
+	if alone {
 		names = []string{"access-control-allow-credentials", "access-control-allow-methods", "access-control-max-age"}
 	}
-	if cors.Alone || slices.Contains(cors.Headers, "*") {
+	if alone || slices.Contains(cors.Headers, "*") {
 		names = append(names, "access-control-allow-headers")
 	}
 	for _, name := range names { // a mutation can add a header under a condition, and not remove it

@@ -47,6 +47,10 @@ func Closed(rule *ir.Rule) *ir.Rule {
 // newRoute returns the message that the function Route encodes.
 func newRoute(rule *ir.Rule) *routev3.Route {
 	action := pushHosts(pushDown(withExtras(rule.Action)))
+	if rule.Preflight != nil {
+		extras := action.Extras.OrNone()
+		extras.Preflight, action.Extras = true, &extras
+	}
 	route := &routev3.Route{
 		Name:                    rule.Name,
 		Match:                   routeMatch(&rule.Match),
@@ -66,7 +70,9 @@ func newRoute(rule *ir.Rule) *routev3.Route {
 		route.Action = &routev3.Route_Redirect{Redirect: redirect(&rule.Match, action.Redirect)}
 	case action.Respond != nil:
 		route.Action = respond(action.Respond.Status)
-	case live(action.Forward):
+	case rule.Preflight != nil:
+		route.Action = &routev3.Route_Route{Route: preflightAction(&rule.Match)}
+	case Live(action.Forward):
 		route.Action = &routev3.Route_Route{Route: routeAction(&rule.Match, &action)}
 	default:
 		route.Action = respond(rule.Match.Path.Unresolved())
@@ -136,6 +142,12 @@ func headerMatch(match ir.ValueMatch) *routev3.HeaderMatcher {
 	name := match.Name
 	if name == "host" {
 		name = ":authority"
+	}
+	if match.Regex && match.Value == ir.AnyValue { // as not "", which costs less than an expression
+		return &routev3.HeaderMatcher{
+			Name: name, InvertMatch: true, TreatMissingHeaderAsEmpty: true,
+			HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: stringMatch(ir.ValueMatch{})},
+		}
 	}
 	return &routev3.HeaderMatcher{
 		Name:                 name,
