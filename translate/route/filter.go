@@ -163,7 +163,7 @@ func (a *actionBuilder) filters(field string, list []gwv1.HTTPRouteFilter, serve
 		at := fmt.Sprintf("%s[%d]", field, i)
 		read := served(list[i].Type)
 		if read == nil {
-			a.unservedFilter(at+".type", list[i].Type)
+			a.unservedFilter(at, &list[i])
 			a.reportOnly(func(unused *actionBuilder) { unused.filterIsRead(at, &list[i]) })
 			ok = false
 			continue
@@ -195,15 +195,20 @@ func (b *builder) reportOnly(read func(unused *actionBuilder)) {
 	b.flat.Backends, b.flat.Problems = backends, problems
 }
 
-// unservedFilter reports a filter that gatefold does not support on a rule, or on a backendRef. The parameter field
-// is the path of the filter's type, which says where the filter is.
-func (a *actionBuilder) unservedFilter(field string, kind gwv1.HTTPRouteFilterType) {
+// unservedFilter reports a filter that gatefold does not support on a rule, or on a backendRef. The parameter at is the
+// path of the filter, which says where the filter is.
+func (a *actionBuilder) unservedFilter(at string, f *gwv1.HTTPRouteFilter) {
+	field := at + ".type"
 	rule, _, ofBackend := strings.Cut(field, ".backendRefs[")
-	if !ofBackend || onRule(kind) == nil {
-		a.unsupported(field, fmt.Sprintf("filter type %s here", kind))
+	switch {
+	case f.Type == gwv1.HTTPRouteFilterExtensionRef && !IsTrafficPolicy(f.ExtensionRef):
+		a.foreignFilter(at+".extensionRef", f.ExtensionRef)
+		return
+	case !ofBackend || onRule(f.Type) == nil:
+		a.unsupported(field, fmt.Sprintf("filter type %s here", f.Type))
 		return
 	}
-	message := fmt.Sprintf("filter type %s is not supported for a backendRef", kind)
+	message := fmt.Sprintf("filter type %s is not supported for a backendRef", f.Type)
 	a.problem(manifest.Error, codeUnsupported, field, message,
 		"requests to this backend answer 500: write the filter into "+rule+".filters, where it is for all backends of the rule")
 	a.flat.Unserved(field + ": " + message)
@@ -299,22 +304,6 @@ func cors(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
 	to.Alone = true
 	a.action.CORS = to
 	return true
-}
-
-// IsTrafficPolicy reports whether the reference of a filter ExtensionRef names a TrafficPolicy.
-func IsTrafficPolicy(ref *gwv1.LocalObjectReference) bool {
-	return ref.Group == api.Group && ref.Kind == api.KindTrafficPolicy
-}
-
-// extensionRef accepts the filter ExtensionRef if it refers to a TrafficPolicy: it then returns true. Package
-// translate adds the policy later, and makes the rule answer an error if the policy is missing. For any other
-// reference, extensionRef returns false, and the rule answers an error.
-func extensionRef(a *actionBuilder, field string, f *gwv1.HTTPRouteFilter) bool {
-	if IsTrafficPolicy(f.ExtensionRef) {
-		return true
-	}
-	a.unsupported(field+".type", "filter type ExtensionRef here")
-	return false
 }
 
 // inheritTimeouts merges the timeouts of a rule with those of the delegating rule above, and writes the result to the
