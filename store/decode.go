@@ -311,11 +311,12 @@ func (d *decoder) key(n *yaml.Node) (string, bool) {
 	if err == nil {
 		return name, true
 	}
-	hint := "write the key as plain or quoted text"
 	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 {
-		hint = "{{ … }} looks like a template: render it first, or put it in quotes"
+		template := variableForms[0]
+		d.report(n, codeNotRendered, template.message("{{ … }}"), template.hint+"; if it is text, put it in quotes")
+	} else {
+		d.report(n, "InvalidKey", err.Error(), "write the key as plain or quoted text")
 	}
-	d.report(n, "InvalidKey", err.Error(), hint)
 	return "", false
 }
 

@@ -238,7 +238,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	if d.sound && !hasTwins(object) {
 		check = d.schemas.Recheck
 	}
-	findings := check(gvk, object)
+	findings := d.nameVariables(at, object, check(gvk, object))
 	for _, f := range findings {
 		p := manifest.Problem{Code: f.Code, Severity: manifest.Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
 		if f.Warning {

@@ -51,7 +51,7 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 }
 
 // placesFor finds the places of the fields that the problems name. In the result, each place is a Problem with
-// only Line, Column and Excerpt. Line counts from the beginning of the document. If a problem already has a file,
+// only Line, Column and Excerpt, and with a Hint if the field has a variable (withVariable). Line counts from the beginning of the document. If a problem already has a file,
 // only the field in its Cause is looked up. Fields of objects that are stale or not served are left out. placesFor
 // reuses places of the previous call.
 func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.Problem {
@@ -82,7 +82,9 @@ func (s *problemLists) placesFor(problems []manifest.Problem) map[spot]manifest.
 	var text showing
 	for _, here := range missing {
 		where := text.place(here.definition, here.field)
-		found[here] = manifest.Problem{Line: where.line, Column: where.column, Excerpt: text.excerpt(here.definition, where)}
+		found[here] = manifest.Problem{
+			Line: where.line, Column: where.column, Excerpt: text.excerpt(here.definition, where), Hint: text.variable(here.definition, here.field),
+		}
 	}
 	return found
 }
@@ -97,7 +99,7 @@ func (s *problemLists) locate(p manifest.Problem, at served) manifest.Problem {
 	}
 	known := s.places[spot{d, p.Field}]
 	p.Line, p.Column, p.Excerpt = known.Line+d.document.line-1, known.Column, known.Excerpt
-	return p
+	return withVariable(p, known.Hint)
 }
 
 // placeOf returns the file and line of a field as a suffix for messages, such as " (shop.yaml:12)". For a stale

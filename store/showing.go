@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -44,7 +45,7 @@ func (s *showing) place(d *definition, field string) place {
 // secret content.
 func (s *showing) excerpt(d *definition, at place) string {
 	s.begin(d.document)
-	if d.object.Key.Kind == kindSecret || s.users() || len(d.at()) > 0 && s.hidden() {
+	if s.hides(d) {
 		return ""
 	}
 	if s.lines == nil {
@@ -54,4 +55,19 @@ func (s *showing) excerpt(d *definition, at place) string {
 		return excerptLine(nil, at)
 	}
 	return excerptLine(s.lines[at.line-1], at)
+}
+
+// hides reports whether nothing of a definition may be shown, because it may have secret content.
+func (s *showing) hides(d *definition) bool {
+	return d.object.Key.Kind == kindSecret || s.users() || len(d.at()) > 0 && s.hidden()
+}
+
+// variable returns the hint about a variable in the value of a field, "" if there is none (variableHint), or if the
+// text may have secret content. It must be called after place, with the same definition.
+func (s *showing) variable(d *definition, field string) string {
+	if s.root == nil || s.hides(d) {
+		return ""
+	}
+	_, value := descend(s.root, slices.Concat(d.at(), parsePath(field)))
+	return variableHint(value)
 }

@@ -139,6 +139,7 @@ func explainSyntax(text []byte, err error) finding {
 		m.explainReason(reason, err)
 	}
 	where := placeAt(text, m.at)
+	where.width = max(1, m.width)
 	m.Line, m.Column = where.line, where.column
 	if !secretive(text) {
 		m.Excerpt = excerpt(text, where)
@@ -167,7 +168,7 @@ func (m *mistake) next() byte {
 var conflictMarker = regexp.MustCompile(`(?m)^<<<<<<<( |\r?$)`)
 
 // explainLine sets the message and hint for common mistakes that are visible in the text: a merge conflict, a
-// template, or a tab. It also moves the mistake to that place. It returns false if it finds none of these
+// variable or template (variable), or a tab. It also moves the mistake to that place. It returns false if it finds none of these
 // mistakes.
 func (m *mistake) explainLine() bool {
 	indent := len(m.line) - len(strings.TrimLeft(m.line, " \t"))
@@ -176,9 +177,7 @@ func (m *mistake) explainLine() bool {
 		m.move(conflictMarker.FindIndex(m.text)[0])
 		m.Code = "MergeConflict"
 		m.say("the file holds an unresolved merge conflict", "decide for one of the two sides and remove the lines <<<<<<<, ======= and >>>>>>>")
-	case strings.Contains(m.line, "{{"):
-		m.move(m.at - len(m.before) + strings.Index(m.line, "{{"))
-		m.say("{{ … }} is a template, not YAML", "render the template first; as text, put the whole value in quotes")
+	case m.variable():
 	case strings.Contains(m.line[:indent], "\t"):
 		m.move(m.at - len(m.before) + strings.Index(m.line, "\t"))
 		m.say("a tab is used to indent", "indent with spaces; YAML allows no tabs there")
@@ -210,9 +209,7 @@ var explanations = []struct {
 		m.say("a list cannot begin here", `begin the list in a line of its own, or put text that begins with "- " in quotes`)
 	}},
 	{"did not find expected node content", (*mistake).noValue},
-	{"did not find expected <document start>", func(m *mistake) {
-		m.say("the document's value ended before this", "begin another document with a line ---")
-	}},
+	{"did not find expected <document start>", (*mistake).afterValue},
 	{"did not find expected comment or line break", func(m *mistake) {
 		m.say("nothing may follow | or > in its line", "begin the text in the next line, indented")
 	}},
@@ -279,6 +276,19 @@ func (m *mistake) lineAbove() (number int, line string) {
 		above = above[:start]
 	}
 	return 1, ""
+}
+
+// afterValue sets the message and hint for text after the document's value, such as after a line {{ if … }}, which YAML
+// reads as a mapping in brackets.
+func (m *mistake) afterValue() {
+	here := m.at
+	number, _ := m.lineAbove()
+	m.move(lineStart(m.text, number))
+	if m.variable() {
+		return
+	}
+	m.move(here)
+	m.say("the document's value ended before this", "begin another document with a line ---")
 }
 
 // misfit sets the message and hint for a line that fits neither the list nor the mapping around it, for text after

@@ -62,8 +62,8 @@ func TestFindings(t *testing.T) {
 		{"enum", route("{rules: [{matches: [{path: {type: Exat, value: /}}]}]}"), Finding{NotAllowedValue, "spec.rules[0].matches[0].path.type", `type "Exat" is not allowed; it is one of Exact, PathPrefix, RegularExpression, PathPostfix`, `did you mean "Exact"?`, false}},
 		{"enum of numbers", route("{rules: [{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 200}}]}]}"), Finding{NotAllowedValue, "spec.rules[0].filters[0].requestRedirect.statusCode", "statusCode 200 is not allowed; it is one of 301, 302, 303, 307, 308", "", false}},
 
-		{"host with scheme", route(`{hostnames: ["https://a.example.com"]}`), Finding{InvalidValue, "spec.hostnames[0]", `hostnames[0] "https://a.example.com" is not ` + hostname + `, perhaps after "*."`, "leave out the scheme and the path", false}},
-		{"host with port", route(`{hostnames: ["a.example.com:80"]}`), Finding{InvalidValue, "spec.hostnames[0]", `hostnames[0] "a.example.com:80" is not ` + hostname + `, perhaps after "*."`, "leave out the port", false}},
+		{"host with scheme", route(`{hostnames: ["https://a.example.com"]}`), Finding{InvalidValue, "spec.hostnames[0]", `hostnames[0] "https://a.example.com" is not ` + hostname + `, perhaps after "*."`, `leave out the scheme and the path: write "a.example.com"`, false}},
+		{"host with port", route(`{hostnames: ["a.example.com:80"]}`), Finding{InvalidValue, "spec.hostnames[0]", `hostnames[0] "a.example.com:80" is not ` + hostname + `, perhaps after "*."`, `leave out the port: write "a.example.com"`, false}},
 		{"upper case", route(`{hostnames: [A.example.com]}`), Finding{InvalidValue, "spec.hostnames[0]", `hostnames[0] "A.example.com" is not ` + hostname + `, perhaps after "*."`, `write "a.example.com"`, false}},
 		{"empty", route(`{parentRefs: [{name: ""}]}`), Finding{InvalidValue, "spec.parentRefs[0].name", "name must not be empty", "", false}},
 		{"range", listener("name: a, port: 70000, protocol: HTTP"), Finding{InvalidValue, "spec.listeners[0].port", "port 70000 is out of range; it must be from 1 to 65535", "", false}},

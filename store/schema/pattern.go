@@ -36,22 +36,45 @@ func patternWords(pattern string) string {
 	return ""
 }
 
-// patternHint returns what the user should change in the text s, which does not match a pattern. The parameter
+// patternHint returns what the user should change in the text s, which does not match the pattern of n. The parameter
 // words describes the pattern (see patternWords). patternHint knows a few common mistakes, such as a port after
-// a hostname. It returns "" for all other texts.
-func patternHint(s, words string) string {
+// a hostname. A text that it tells the user to write matches the pattern. It returns "" for all other texts.
+func (n *node) patternHint(s, words string) string {
 	isHost := strings.HasPrefix(words, hostname)
+	near, reason := strings.TrimSpace(s), ""
+	if isHost {
+		near, reason = hostOf(near)
+	}
+	for _, text := range []string{near, strings.ToLower(near)} {
+		if n.regexp.MatchString(text) {
+			return reason + "write " + shown(text)
+		}
+	}
 	switch {
-	case isHost && strings.Contains(s, "://"):
-		return "leave out the scheme and the path"
-	case isHost && strings.Contains(s, ":"):
-		return "leave out the port"
+	case isHost && s == "*":
+		return "leave it out: every host matches then"
 	case isHost && strings.HasPrefix(s, "*") && words != hostname:
 		return "'*' stands for the first label as a whole: *.example.com"
-	case s != strings.ToLower(s) && strings.Contains(words, "lower-case"):
-		return "write " + shown(strings.ToLower(s))
-	case s != strings.TrimSpace(s):
-		return "remove the blanks around it"
+	case isHost && strings.HasPrefix(s, "*"):
+		return "write one name; no wildcard is possible here"
 	}
 	return ""
+}
+
+// hostOf returns a text that is meant as a hostname without a scheme, port and path, and without a dot at its end. The
+// reason says what was left out, such as "leave out the port: ". It is "" if that is none of these.
+func hostOf(text string) (host, reason string) {
+	_, host, hasScheme := strings.Cut(text, "://")
+	if !hasScheme {
+		host = text
+	}
+	host, _, hasPath := strings.Cut(host, "/")
+	host, _, hasPort := strings.Cut(host, ":")
+	switch {
+	case hasScheme || hasPath:
+		reason = "leave out the scheme and the path: "
+	case hasPort:
+		reason = "leave out the port: "
+	}
+	return strings.TrimSuffix(host, "."), reason
 }

@@ -50,7 +50,7 @@ func (w walk) text(n *node, s string) {
 	case limits.MinLength != nil && length < *limits.MinLength:
 		w.tooShort(s, *limits.MinLength)
 	case n.regexp != nil && !n.regexp.MatchString(s):
-		w.mismatch(s, limits.Pattern)
+		w.mismatch(n, s)
 	case n.formed != nil && !n.formed.Validate(s).IsValid():
 		w.badFormat(s, limits.Format)
 	case n.valid != nil:

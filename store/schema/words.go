@@ -228,8 +228,9 @@ func (m *mistakes) noForm(v any) {
 	m.add(InvalidValue, m.name()+" has none of the forms that are allowed", "")
 }
 
-// mismatch reports a string that does not match its pattern.
-func (m *mistakes) mismatch(s, pattern string) {
+// mismatch reports a string that does not match the pattern of n.
+func (m *mistakes) mismatch(n *node, s string) {
+	pattern := n.limits.Pattern
 	message := m.name() + m.quoted(s)
 	if at := strings.IndexFunc(s, unicode.IsControl); at >= 0 {
 		control, _ := utf8.DecodeRuneInString(s[at:])
@@ -239,7 +240,7 @@ func (m *mistakes) mismatch(s, pattern string) {
 		return
 	}
 	if words := patternWords(pattern); words != "" {
-		m.add(InvalidValue, message+" is not "+words, patternHint(s, words))
+		m.add(InvalidValue, message+" is not "+words, n.patternHint(s, words))
 		return
 	}
 	m.add(InvalidValue, message+" does not match "+pattern, "")

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
+)
+
+// codeNotRendered is the code of problems about values that another program should have filled in.
+const codeNotRendered = "NotRendered"
+
+// variableForm is one way to write a value that another program fills in, such as ${DOMAIN}. gatefold fills in none.
+type variableForm struct {
+	pattern *regexp.Regexp
+	// state says in a message what is wrong. VARIABLE stands for the text that the pattern matches.
+	state string
+	// hint says what to do.
+	hint string
+}
+
+const (
+	notFilledIn = "the variable VARIABLE is not filled in"
+	firstFill   = "gatefold fills in no variables: write the value, or let "
+)
+
+// variableForms are the forms that findVariable knows. The first one that matches counts.
+var variableForms = []variableForm{
+	{
+		regexp.MustCompile(`\{\{.*?\}\}`), "the template VARIABLE is not rendered",
+		"gatefold renders no templates: write the value, or render the template first (helm template, or the program that it is for), and put the result into the folder",
+	},
+	{
+		regexp.MustCompile(`<path:[^<>\n]*>`), "the placeholder VARIABLE is not filled in",
+		firstFill + "argocd-vault-plugin generate write the files of the folder",
+	},
+	{
+		regexp.MustCompile(`\$\{\w+\}`), notFilledIn,
+		firstFill + "envsubst (with Flux: postBuild.substitute) write the files of the folder",
+	},
+	{
+		regexp.MustCompile(`\$\{[^{}\n]*\}`), notFilledIn,
+		firstFill + "flux envsubst (with Flux: postBuild.substitute) write the files of the folder; plain envsubst knows no defaults",
+	},
+	{
+		regexp.MustCompile(`\$\(\w+\)|%[A-Z_]%|%[A-Z0-9_]*[G-Z_][A-Z0-9_]*%|%[A-F][A-F0-9]{2,}%|#\{\w+\}#|\$[A-Z_][A-Z0-9_]*|@@\w+@@|__[A-Z][A-Z0-9_]*__|\[\[.*?\]\]`), notFilledIn,
+		firstFill + "the program that knows such variables write the files of the folder",
+	},
+	{
+		regexp.MustCompile(`<[A-Za-z][\w .-]*>`), "the placeholder VARIABLE is not filled in",
+		"write the value in its place",
+	},
+}
+
+// findVariable returns the first variable, template or placeholder in a text, and its form. The form is nil if there is
+// none.
+func findVariable(text string) (variable string, form *variableForm) {
+	if !strings.ContainsAny(text, "{$<%@[_#") {
+		return "", nil
+	}
+	for i := range variableForms {
+		if variable = variableForms[i].pattern.FindString(text); variable != "" {
+			return variable, &variableForms[i]
+		}
+	}
+	return "", nil
+}
+
+// message returns what is wrong with a value. The parameter variable is the text that the pattern matches. If it is "",
+// the message does not show it.
+func (f *variableForm) message(variable string) string {
+	if variable != "" {
+		variable = strings.ReplaceAll(clean(variable), `\"`, `"`)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(f.state, "VARIABLE", variable)), " ")
+}
+
+// nameVariables returns the findings about an object. A finding about a text with a variable says so, and says
+// nothing else: what is wrong with the text as it is written does not matter. The parameter at is the object's path in
+// the document.
+func (d *documentReader) nameVariables(at fieldPath, object map[string]any, findings []schema.Finding) []schema.Finding {
+	for i, f := range findings {
+		if f.Warning || f.OfKey() {
+			continue
+		}
+		_, value := descend(d.root, slices.Concat(at, parsePath(f.Field)))
+		if value == nil || value.Kind != yaml.ScalarNode {
+			continue
+		}
+		if variable, form := findVariable(value.Value); form != nil {
+			if !d.shows(at, object) {
+				variable = ""
+			}
+			findings[i] = schema.Finding{Code: codeNotRendered, Field: f.Field, Message: form.message(variable), Hint: form.hint}
+		}
+	}
+	return findings
+}
+
+// variableHint returns what to do about a variable in the value at a node, a text or an object with texts such as a
+// reference by name. It returns "" if there is no variable.
+func variableHint(value *yaml.Node) string {
+	if value == nil {
+		return ""
+	}
+	texts := []*yaml.Node{value}
+	if value.Kind == yaml.MappingNode {
+		texts = value.Content
+	}
+	for _, text := range texts {
+		if text.Kind != yaml.ScalarNode {
+			continue
+		}
+		if variable, form := findVariable(text.Value); form != nil {
+			return form.message(variable) + "; " + form.hint
+		}
+	}
+	return ""
+}
+
+// variable sets the message and hint for a variable or template without quotes that YAML cannot read, such as ${PORT}
+// between brackets. It also moves the mistake to the variable. It returns false if the line of the mistake has none.
+func (m *mistake) variable() bool {
+	outside := inQuotes.ReplaceAllStringFunc(m.line, func(text string) string { return strings.Repeat(" ", len(text)) })
+	variable, form := findVariable(outside)
+	if form == nil || !strings.ContainsAny(variable[:1], "{$%@") {
+		return false
+	}
+	at := strings.Index(outside, variable)
+	variable = m.line[at : at+len(variable)]
+	m.move(m.at - len(m.before) + at)
+	m.Code, m.width = codeNotRendered, utf8.RuneCountInString(variable)
+	hint := form.hint
+	if variable[0] != '$' && strings.TrimSpace(m.before) != "" {
+		hint += "; if it is text, put the whole value in quotes"
+	}
+	if secretive(m.text) {
+		variable = ""
+	}
+	m.say(form.message(variable), hint)
+	return true
+}
+
+// inQuotes matches texts in quotes.
+var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+
+// withVariable returns a problem of translate with the hint about a variable in place of its own. An object that is
+// called ${NAME} cannot be created. The parameter hint is "" if the field of the problem has no variable.
+func withVariable(p manifest.Problem, hint string) manifest.Problem {
+	if hint != "" && p.Severity == manifest.Error && !strings.Contains(p.Field, ".transformation.") {
+		p.Hint = hint
+	}
+	return p
+}
