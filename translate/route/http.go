@@ -194,7 +194,7 @@ func (b *builder) rule(i int, rule *api.HTTPRouteRule, matches []ir.Match) {
 	if rule.SessionPersistence != nil {
 		b.problem(manifest.Warning, "UnsupportedValue", at+".sessionPersistence",
 			"sessionPersistence is not supported; requests of one client go to several endpoints",
-			"for sessions, write hashPolicies with a cookie into a TrafficPolicy of the rule, and loadBalancer.maglev into a BackendConfigPolicy of the backend, then remove sessionPersistence")
+			"for sessions, write loadBalancer.maglev.hashPolicies with a cookie into a BackendConfigPolicy of the backend, then remove sessionPersistence")
 	}
 	reason, shut := b.shut[Section(rule.Name)]
 	var ok bool
