@@ -100,9 +100,10 @@ func (n *network) addGateways(e *memo.Engine) {
 		})
 	n.certificates = newCertificateRules(e, certificateIn{
 		hintRules: n.hints, grants: in.grants, grantIndex: in.grantIndex, secrets: in.secrets, configMaps: in.configMaps,
+		assumed: n.Assume.Certificates,
 	})
 	n.namespaces = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
-	n.classes = newClassRules(e, classIn{near: n.hints.near, classes: in.classes, gateways: in.gateways})
+	n.classes = newClassRules(e, classIn{near: n.hints.near, classes: in.classes, gateways: in.gateways, assumed: n.Assume.Classes})
 	addresses := newAddressRules(e, addressIn{class: n.classes.class, gateways: in.gateways, AddressPool: n.AddressPool, Bind: n.Bind})
 	n.gateways = newGatewayRules(e, gatewayIn{
 		hintRules: n.hints, namespaceRules: n.namespaces, authority: n.certificates.authority, certificate: n.certificates.certificate,

@@ -44,6 +44,17 @@ type Options struct {
 	// ExclusivePorts makes Envoy fail to bind a port that another process listens on. Without ExclusivePorts,
 	// two Envoys of one user share the port, and each gets some of the requests.
 	ExclusivePorts bool
+	// Assume is for a folder that lacks objects which the real one has.
+	Assume Assumptions `json:"-"`
+}
+
+// Assumptions are about objects that a folder lacks, because they are made elsewhere. With them, a Translator finds
+// problems that these objects would uncover. Its resources are not for an Envoy.
+type Assumptions struct {
+	// Certificates: a Secret or ConfigMap that does not exist has the certificate that a listener refers to.
+	Certificates bool
+	// Classes: every GatewayClass belongs to gatefold.
+	Classes bool
 }
 
 // WeightScope says which rules compete by weight: the weights of their routes decide the order of these rules.

@@ -24,6 +24,7 @@ type certificateIn struct {
 	grantIndex *memo.Index[string, manifest.Key]
 	secrets    *objects
 	configMaps *objects
+	assumed    bool // Assumptions.Certificates
 }
 
 // certificateRules follow references to certificates and to CA certificates.
@@ -91,6 +92,8 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 	object, _ := r.in.secrets.Get(c, ref.To)
 	secret, ok := manifest.As[*corev1.Secret](object)
 	switch {
+	case !ok && r.in.assumed:
+		return listen.Certificate{Secret: ref.To}
 	case !ok:
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absent(c, ref.To, "reference"))
 	case secret.Type != corev1.SecretTypeTLS:
@@ -116,6 +119,9 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 		return refuse(gwv1.ListenerReasonRefNotPermitted, why.Message, why.Hint)
 	}
 	text, ok := r.authorityText(c, ref.To)
+	if !ok && r.in.assumed {
+		return listen.Authority{Object: ref.To}
+	}
 	if !ok {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absent(c, ref.To, "reference"))
 	}

@@ -24,6 +24,7 @@ type classIn struct {
 	near     *memo.Rule[manifest.Key, string]
 	classes  *objects
 	gateways *objects
+	assumed  bool // Assumptions.Classes
 }
 
 // classRules find the Gateways that gatefold serves.
@@ -50,6 +51,9 @@ func (r *classRules) report(all *problemFold) {
 // runClass returns whether a GatewayClass belongs to gatefold. A class that does not exist belongs to gatefold
 // only if its name is implicitClass.
 func (r *classRules) runClass(c *memo.Ctx, name string) classOut {
+	if r.in.assumed {
+		return classOut{Ours: true}
+	}
 	object, ok := r.in.classes.Get(c, manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: name})
 	if !ok {
 		return classOut{Ours: name == implicitClass}

@@ -31,6 +31,8 @@ type folderOptions struct {
 	kgateway *schema.Kgateway
 	// prefix is prepended to the displayed paths of files (pathPrefix).
 	prefix string
+	// foresee is engine.Folder.Foresee.
+	foresee bool
 	// The field like has the settings of a running gatefold. If like is not nil, it replaces the field routes. But if
 	// overGuard is true, this command's flags for endpoint limits (guard) still apply.
 	like      *translate.Surroundings

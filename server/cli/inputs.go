@@ -128,6 +128,7 @@ func (in inputs) readFiles(ctx context.Context, o folderOptions, place func(stri
 	if err != nil {
 		return reading{}, err
 	}
+	folder.Foresee = o.foresee
 	all, err := engine.ReadTree(ctx, folder, tree)
 	if err != nil {
 		return reading{}, err

@@ -47,6 +47,7 @@ func validateCommand() *cobra.Command {
 					return fmt.Errorf("--for: %w", err)
 				}
 			}
+			folder.foresee = true
 			place := pathPrefix
 			if format == formatGitHub || format == formatSARIF {
 				place = repositoryPrefix
@@ -99,6 +100,7 @@ func readFolder(ctx context.Context, dir string, o folderOptions) (reading, erro
 	if err != nil {
 		return reading{}, err
 	}
+	folder.Foresee = o.foresee
 	read, err := engine.Read(ctx, folder)
 	return reading{Reading: read}, err
 }

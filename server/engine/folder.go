@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -20,6 +21,8 @@ type Folder struct {
 	// Secrets is the path of a folder in which Secrets are plain files, such as NAMESPACE/NAME/tls.crt, and not YAML
 	// (docs/design/inputs.md). It is "" if there is no such folder.
 	Secrets string
+	// Foresee adds to the problems those that appear when missing certificates, or a GatewayClass of gatefold, come.
+	Foresee bool
 
 	translators func(translate.Options) translator // makes the translator; nil means translate.New. For tests.
 }
@@ -65,8 +68,17 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 		return Reading{}, err
 	}
 	result := translator.Apply(store.Change{})
+	problems := r.located(change, result)
+	if folder.Foresee {
+		foreseen, err := foresee(ctx, folder, change, result)
+		if err != nil {
+			return Reading{}, err
+		}
+		problems = slices.Concat(problems, prefixed(r.store.Locate(foreseen), folder.Store.PathPrefix, ""))
+		manifest.SortProblems(problems)
+	}
 	return Reading{
-		Stats: change.Stats, Ignored: change.Ignored, Result: result, Problems: r.located(change, result), Objects: change.Set,
+		Stats: change.Stats, Ignored: change.Ignored, Result: result, Problems: problems, Objects: change.Set,
 		Places: r.store.Places, Outlines: r.store.Outlines, Labels: r.store.Labels,
 	}, nil
 }
