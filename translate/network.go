@@ -266,7 +266,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 		trafficPolicies: in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
 	n.gatewayStatuses = newGatewayStatusRules(e, gatewayStatusIn{
-		gateway: n.gateways.gateway, listenerSet: n.gateways.listenerSet, part: n.gateways.part, hostPolicyRules: n.hostPolicies,
+		gateway: n.gateways.gateway, listenerSet: n.gateways.listenerSet, part: n.gateways.part, hostPolicyRules: n.hostPolicies, coverageRules: n.coverage,
 		class: n.classes.class, mount: n.roots.mount, stream: n.streams.stream,
 		classes: in.classes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})

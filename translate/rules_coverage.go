@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -19,8 +21,13 @@ import (
 // coverage has the hosts in the certificates of a Gateway's listeners.
 type coverage struct {
 	Listeners map[string]*certified // by ID; only listeners that terminate TLS
-	Problems  []manifest.Problem
+	// Overlaps says which listeners overlap with others of their port, by ID (see listen.Gateway.Overlaps).
+	Overlaps map[string]overlap
+	Problems []manifest.Problem
 }
+
+// overlap is why the TLS configuration of a listener overlaps with that of others. It is zero if it does not.
+type overlap = manifest.Verdict[gwv1.ListenerConditionReason]
 
 // certified is the hostname of a listener that terminates TLS, and the hosts in its certificates.
 type certified struct {
@@ -39,6 +46,7 @@ type coverageRules struct {
 	in        coverageIn
 	coverage  *memo.Rule[manifest.Key, *coverage]
 	certified *memo.Rule[listenerKey, *certified]
+	overlap   *memo.Rule[listenerKey, overlap]
 }
 
 func newCoverageRules(e *memo.Engine, in coverageIn) *coverageRules {
@@ -46,6 +54,7 @@ func newCoverageRules(e *memo.Engine, in coverageIn) *coverageRules {
 	r.coverage = memo.NewRule(e, "coverage", r.runCoverage, deepEqual)
 	memo.Each(r.coverage, in.gateways)
 	r.certified = memo.NewRule(e, "certified", r.runCertified, deepEqual)
+	r.overlap = memo.NewRule(e, "overlap", r.runOverlap, identical)
 	return r
 }
 
@@ -53,16 +62,15 @@ func (r *coverageRules) report(all *problemFold) {
 	problemsFrom(all, "coverage", r.coverage, (*coverage).problems)
 }
 
-// runCoverage returns the hosts in the certificates of a Gateway's listeners. It returns nil for a Gateway
-// without certificates.
+// runCoverage returns the hosts in the certificates of a Gateway's listeners, and which of the listeners overlap. It
+// returns nil for a Gateway without certificates and overlaps.
 func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
-	var out *coverage
-	for l := range r.in.gateway.Get(c, key).Serving() {
+	g := r.in.gateway.Get(c, key)
+	out := &coverage{Listeners: map[string]*certified{}}
+	out.Overlaps = g.Overlaps(func(secret manifest.Key) []string { return r.in.certNames.Get(c, secret) })
+	for l := range g.Serving() {
 		if len(l.Certificates) == 0 {
 			continue
-		}
-		if out == nil {
-			out = &coverage{Listeners: map[string]*certified{}}
 		}
 		of := &certified{Hostname: l.Hostname}
 		for _, secret := range l.Certificates {
@@ -75,7 +83,18 @@ func (r *coverageRules) runCoverage(c *memo.Ctx, key manifest.Key) *coverage {
 			out.Problems = append(out.Problems, of.problem(l))
 		}
 	}
+	if len(out.Listeners)+len(out.Overlaps) == 0 {
+		return nil
+	}
 	return out
+}
+
+// runOverlap returns why the TLS configuration of one listener overlaps with that of others.
+func (r *coverageRules) runOverlap(c *memo.Ctx, key listenerKey) overlap {
+	if of := r.coverage.Get(c, ir.GatewayKey(key.Gateway)); of != nil {
+		return of.Overlaps[key.Listener]
+	}
+	return overlap{}
 }
 
 // runCertified returns the hosts in the certificates of one listener. It returns nil for a listener that does

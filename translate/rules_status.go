@@ -15,6 +15,7 @@ type gatewayStatusIn struct {
 	listenerSet *memo.Rule[manifest.Key, *listen.Set]
 	part        *memo.Rule[partKey, *listen.Part]
 	*hostPolicyRules
+	*coverageRules
 	class        *memo.Rule[string, classOut]
 	mount        *memo.Rule[manifest.Key, *mountOut]
 	stream       *memo.Rule[manifest.Key, *streamOut]
@@ -84,10 +85,22 @@ func (r *gatewayStatusRules) runGatewayStatus(c *memo.Ctx, key manifest.Key) *st
 		attached, _ := r.attached.Get(c, listenerKey{g.Name, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
-			Conditions: r.in.listenerConditions(c, g.Name, l, g.Generation),
+			Conditions: r.conditions(c, g.Name, l, g.Generation),
 		})
 	}
 	return &status.Update{Key: key, Generation: g.Generation, Gateway: g.Name, Envoy: own.EnvoyNames(), Status: out}
+}
+
+// conditions returns the conditions of a listener (l). The parameter gateway is "namespace/name" of its Gateway.
+func (r *gatewayStatusRules) conditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
+	out := r.in.listenerConditions(c, gateway, l, generation)
+	if !l.SpeaksTLS() {
+		return out
+	}
+	if why := r.in.overlap.Get(c, listenerKey{gateway, l.ID()}); !why.Good() {
+		out = append(out, status.ListenerOverlaps(generation, why))
+	}
+	return out
 }
 
 // runListenerSetStatus returns the status of a ListenerSet. It returns nil if gatefold does not serve the class
@@ -109,7 +122,7 @@ func (r *gatewayStatusRules) runListenerSetStatus(c *memo.Ctx, key manifest.Key)
 		attached, _ := r.attached.Get(c, listenerKey{set.Gateway, l.ID()})
 		out.Listeners = append(out.Listeners, gwv1.ListenerEntryStatus{
 			Name: gwv1.SectionName(l.Name), SupportedKinds: l.Kinds, AttachedRoutes: int32(attached),
-			Conditions: r.in.listenerConditions(c, set.Gateway, l, set.Generation),
+			Conditions: r.conditions(c, set.Gateway, l, set.Generation),
 		})
 	}
 	return update

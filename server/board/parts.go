@@ -116,16 +116,17 @@ func parentName(ref gwv1.ParentReference) string {
 }
 
 // wrongOnes returns the conditions that report something wrong: those whose status is not the good one. The good
-// status is True for most types. It is False for Conflicted, OverlappingTLSConfig and PartiallyInvalid (Gateway
-// API), and for ClosedByPolicy.
+// status is True for most types. It is False for Conflicted and PartiallyInvalid (Gateway API), and for ClosedByPolicy.
+// OverlappingTLSConfig reports nothing wrong: requests that come on the connection of another listener are answered 421.
 func wrongOnes(conditions []metav1.Condition) []metav1.Condition {
 	var wrong []metav1.Condition
 	for _, c := range conditions {
 		good := metav1.ConditionTrue
 		switch c.Type {
-		case string(gwv1.ListenerConditionConflicted), string(gwv1.ListenerConditionOverlappingTLSConfig),
-			string(gwv1.RouteConditionPartiallyInvalid), string(status.ListenerConditionClosed):
+		case string(gwv1.ListenerConditionConflicted), string(gwv1.RouteConditionPartiallyInvalid), string(status.ListenerConditionClosed):
 			good = metav1.ConditionFalse
+		case string(gwv1.ListenerConditionOverlappingTLSConfig):
+			continue
 		}
 		if c.Status != good {
 			wrong = append(wrong, c)

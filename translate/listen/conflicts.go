@@ -160,10 +160,7 @@ func worse(a, b manifest.Verdict[gwv1.ListenerConditionReason]) manifest.Verdict
 // conflict returns why a listener cannot be distinguished from another one. It returns the zero Verdict if
 // there is no conflict.
 func conflict(l, other *Listener) manifest.Verdict[gwv1.ListenerConditionReason] {
-	name := "listener " + other.Name
-	if l.Owner != other.Owner {
-		name += " of " + other.Owner.String()
-	}
+	name := l.nameOf(other)
 	switch {
 	case l.Port != other.Port || layer(l.Protocol) != layer(other.Protocol):
 	case l.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol || other.Accepted.Reason == gwv1.ListenerReasonUnsupportedProtocol:

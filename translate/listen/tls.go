@@ -110,6 +110,12 @@ func (l *Listener) endsTLS() bool {
 	return l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType && !l.Passthrough
 }
 
+// SpeaksTLS reports whether a TLS handshake selects the listener. It is true for HTTPS and TLS, also if TLS is passed
+// through.
+func (l *Listener) SpeaksTLS() bool {
+	return l.Protocol == gwv1.HTTPSProtocolType || l.Protocol == gwv1.TLSProtocolType
+}
+
 // Certified reports whether the listener needs no certificate, or has a usable one.
 func (l *Listener) Certified() bool {
 	return !l.endsTLS() || len(l.Certificates) > 0
@@ -118,7 +124,7 @@ func (l *Listener) Certified() bool {
 // chain returns the name of the listener's filter chain: the server name that selects the listener in a TLS
 // handshake, "*" for every name. It returns "" for a listener without TLS.
 func (l *Listener) chain() string {
-	if l.Protocol != gwv1.HTTPSProtocolType && l.Protocol != gwv1.TLSProtocolType {
+	if !l.SpeaksTLS() {
 		return ""
 	}
 	return domain(l.Hostname)

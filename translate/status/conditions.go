@@ -140,6 +140,15 @@ func ListenerClosed(l *listen.Listener, generation int64, why string) metav1.Con
 	}
 }
 
+// ListenerOverlaps returns the condition OverlappingTLSConfig of a listener whose TLS configuration overlaps with that of
+// others of its port. The Gateway API has the condition only where it is True.
+func ListenerOverlaps(generation int64, why manifest.Verdict[gwv1.ListenerConditionReason]) metav1.Condition {
+	return metav1.Condition{
+		Type: string(gwv1.ListenerConditionOverlappingTLSConfig), Status: metav1.ConditionTrue, ObservedGeneration: generation,
+		Reason: string(why.Reason), Message: why.Message,
+	}
+}
+
 // InvalidListenerConditions returns the conditions Accepted and Programmed of an invalid listener, or of a
 // listener of an invalid object. The conditions about conflicts and references are missing, because neither was
 // checked.
