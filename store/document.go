@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -56,7 +57,8 @@ func (r reader) read(text []byte) *result {
 	return d.result
 }
 
-// open begins to read a document. There are four cases:
+// open begins to read a document. There are five cases:
+//   - The document is encrypted: open reads nothing (encrypted).
 //   - The document is one object: open reads it.
 //   - It is a List of objects: each later call of step reads one of them.
 //   - It can be parsed, but has YAML mistakes, such as a duplicate key: open reads no object, and only records the
@@ -67,7 +69,12 @@ func (r reader) read(text []byte) *result {
 func (r reader) open(text []byte) *documentReader {
 	begin := time.Now()
 	d := &documentReader{reader: r, text: text, result: &result{}}
+	if c := d.encryptedText(nil); c != nil {
+		d.encrypted(c)
+		return d
+	}
 	value, mistakes := d.decode()
+	d.vault = bytes.Contains(text, []byte(vaultStart))
 	d.took.parse = time.Since(begin)
 	switch object, _ := value.(map[string]any); {
 	case value == nil:
@@ -109,10 +116,11 @@ type documentReader struct {
 	reader
 	*result
 	remarks
-	text []byte
-	root *yaml.Node
-	raw  any // the value that readLoosely returns for root; nil until loosely is called
-	took readTime
+	text  []byte
+	root  *yaml.Node
+	vault bool // the text has a value that Ansible Vault encrypted
+	raw   any  // the value that readLoosely returns for root; nil until loosely is called
+	took  readTime
 
 	// If the document is a list, outer is the list, elements are its items, and next is the index of the next item to
 	// read.
@@ -175,6 +183,10 @@ func (d *documentReader) shows(at fieldPath, object map[string]any) bool {
 func (d *documentReader) document(value any) {
 	object, ok := value.(map[string]any)
 	list, isList := value.([]any)
+	if c := d.encryptedText(object); ok && c != nil {
+		d.encrypted(c)
+		return
+	}
 	switch {
 	case ok && d.isForeign(object), isList && isForeignList(list):
 		d.addForeign(nil, object)
@@ -238,7 +250,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	if d.sound && !hasTwins(object) {
 		check = d.schemas.Recheck
 	}
-	findings := d.nameVariables(at, object, check(gvk, object))
+	findings := d.sealedValues(at, d.nameVariables(at, object, check(gvk, object)))
 	for _, f := range findings {
 		p := manifest.Problem{Code: f.Code, Severity: manifest.Error, Field: f.Field, Message: f.Message, Hint: f.Hint}
 		if f.Warning {

@@ -87,13 +87,14 @@ type edit struct {
 	before, after *file
 }
 
-// split splits the content of a file into documents. A .json file is one document. The parameter known has
+// split splits the content of a file into documents. A .json file is one document, and so is an
+// encrypted file. The parameter known has
 // earlier versions of the file: a document whose text is also in an earlier version takes over the result from
 // there, and is not read again. If there are more documents than limit, the file gets a problem and no
 // documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
 	parts := []part{{content, 1}}
-	if path.Ext(f.path) != ".json" {
+	if path.Ext(f.path) != ".json" && cipherOfText(content) == nil {
 		parts = splitDocuments(content)
 	}
 	if len(parts) > limit {
@@ -257,13 +258,18 @@ func (f *file) flawed() bool {
 // fileProblems returns the problems of the given files, unsorted. The parameter flawed has, by path, all files with
 // problems or with objects of kinds that gatefold does not read (see file.flawed). The result includes the warnings
 // about these kinds (foreignKinds). The parameter kept has the stale objects by file: the doubts of such a file (see
-// remarks.doubt) are problems, too.
+// remarks.doubt) are problems, too. In other files only encrypted documents are, as warnings: they may have what somebody misses.
 func fileProblems(flawed map[string]*file, kept map[string]map[manifest.Key]struct{}) []manifest.Problem {
 	var all []manifest.Problem
 	for path, f := range flawed {
 		all = append(all, f.oddities().problems...)
-		if len(kept[path]) > 0 {
-			all = append(all, f.oddities().doubts...)
+		for _, p := range f.oddities().doubts {
+			if len(kept[path]) == 0 {
+				p.Severity = manifest.Warning
+			}
+			if p.Severity == manifest.Error || p.Code == codeEncrypted {
+				all = append(all, p)
+			}
 		}
 	}
 	_, foreign := foreignKinds(flawed)

@@ -8,6 +8,7 @@ func ofFiles() []Entry {
 		{"BinaryFile", Error, "The file holds NUL bytes: it is not YAML.", "Remove the file, give it another name, or list it in `.gatefoldignore`."},
 		{"DocumentTooLarge", Error, "The document has more keys and values than gatefold reads (300,000).", "Split it into several documents or files."},
 		{"DuplicateKey", Error, "A mapping has the same key twice. YAML forbids this, and which value would count is unclear, so gatefold does not use the object.", "Remove one of the two keys."},
+		{"Encrypted", Either, "The document, or values in it, are encrypted (SOPS, Ansible Vault, age, OpenPGP, git-crypt). gatefold does not decrypt, and does not use it. It is a warning if nobody can see what the document has.", "Let the program that fills the folder decrypt it first (`sops --decrypt`). Certificates and keys may lie in `--secret-dir` instead."},
 		{"FileTooLarge", Error, "The file is larger than `--max-file-bytes`. gatefold does not read it; what it defined before is still served.", "Split the file, or raise the limit."},
 		{"FolderEmptied", Error, "The folder has no document any more. gatefold takes this for a failed mount or an unfinished clone, and still serves the last objects.", "Restore the files. To serve nothing, run `gatefold reload --allow-empty`."},
 		{"FolderMissing", Error, "The folder does not exist any more, or cannot be read. gatefold still serves the last objects.", "Restore the folder, or its mount."},
