@@ -30,6 +30,8 @@ func Annotations() []Annotation {
 		{api.AnnotationPolicyPriority, false, []string{"Gateway", "ListenerSet", "HTTPRoute"}, []string{"ShallowMergePreferChild", "ShallowMergePreferParent", "DeepMergePreferChild", "DeepMergePreferParent"},
 			"Which side wins where policies of this object and policies below it set the same field; ShallowMergePreferChild when it is not set. Below a Gateway are its listeners, its ListenerSets and all routes."},
 		{api.AnnotationPolicyWeight, false, []string{"TrafficPolicy", "BackendConfigPolicy"}, nil, "A whole number. Of several policies of one target the one with the higher weight comes first."},
+		{"kgateway.dev/http-redirect-status-code", false, []string{"HTTPRoute"}, nil,
+			"The status of redirects, in place of statusCode of the filter RequestRedirect: 301, 302, 303, 307 or 308 for all rules of the route, or NAME=STATUS for each rule by its name, separated by commas; the first entry for a rule counts."},
 		{"kgateway.dev/route-weight", false, []string{"HTTPRoute"}, nil, "A whole number of 32 bits: the precedence of the route, with --weighted-route-precedence."},
 		{"delegation.kgateway.dev/label", true, []string{"HTTPRoute"}, nil, "Another route selects the routes that it delegates to by the value of this label."},
 	}

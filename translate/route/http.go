@@ -105,6 +105,7 @@ func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
 	case *api.HTTPRoute:
 		b.shut = closedRules(route.Annotations)
 		b.readWeight(setting.Weighted)
+		b.readStatuses(route.Spec.Rules)
 		b.blocks = setting.Weighted && setting.Siblings
 		b.bind(route, setting.Links)
 		for i := range route.Spec.Rules {
@@ -135,9 +136,10 @@ type builder struct {
 	port     uint32
 	schemes  []string // see Setting
 	wildcard string
-	weight   int32 // the weight from the route's annotation (EP-11466), or 0
-	blocks   bool  // weights only order the rules below the same delegating match (Setting.Siblings, ir.Rule.Blocks)
-	grpc     bool  // the object is a GRPCRoute
+	weight   int32        // the weight from the route's annotation (EP-11466), or 0
+	statuses []ruleStatus // of redirects, from the annotation statusAnnotation
+	blocks   bool         // weights only order the rules below the same delegating match (Setting.Siblings, ir.Rule.Blocks)
+	grpc     bool         // the object is a GRPCRoute
 	hosts    ir.Hosts
 	trusted  bool // see Setting
 	loops    func(backend.Key) string
@@ -305,7 +307,7 @@ func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 // action returns the action of a rule that does not delegate. The result ok is false if a filter of the rule, or filters
 // of its backendRefs, cannot be applied: the action then answers an error. The parameter at is the field of the rule, such as spec.rules[0].
 func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, ok bool) {
-	a := &actionBuilder{builder: b}
+	a := &actionBuilder{builder: b, rule: Section(rule.Name)}
 	sound := a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
 	if !sound {
@@ -352,6 +354,7 @@ func (b *builder) closed() *ir.Respond {
 // actionBuilder builds the Action of one rule or backend.
 type actionBuilder struct {
 	*builder
+	rule   string // the name of the rule, "" without one
 	action ir.Action
 }
 

@@ -187,7 +187,7 @@ func (b *builder) toRoutes(ref gwv1.HTTPBackendRef) bool { return !b.grpc && toR
 // result ok is false if a filter of the rule cannot be applied. Then all rules of child routes below answer 500.
 func (b *builder) delegate(i int, rule *api.HTTPRouteRule, matches []ir.Match) (ok bool) {
 	at := fmt.Sprintf("spec.rules[%d]", i)
-	a := &actionBuilder{builder: b}
+	a := &actionBuilder{builder: b, rule: Section(rule.Name)}
 	ok = a.filters(at+".filters", rule.Filters, onRule)
 	a.timeouts(at, rule)
 	priority, _ := policy.StrategyOf(b.object.Value.GetAnnotations())
