@@ -28,6 +28,7 @@ type core struct {
 	verdicts   *verdicts
 	quarantine *quarantine
 	staging    *staging
+	holes      *holes
 }
 
 // overLimit is called with the error (err) that ends a stream because of a limit. It adds the client of the

@@ -176,6 +176,7 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	})
 	st.Withhold(!st.canary && st.scope.stage != nil && st.scope.stage.withheld)
 	st.scope.streams[st] = struct{}{}
+	s.holes.add(st, 1)
 	st.scope.tally.busy++
 	s.verdicts.recount(st)
 	if st.old() {

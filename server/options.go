@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/gatefold/gatefold/envoy/advisory"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/mtls"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -45,6 +46,10 @@ type Options struct {
 	// Quarantine, if set, is called after each change of the rules that are in quarantine. It gets all of these
 	// rules. Calls do not overlap. What follows from a call is published by a later Publish.
 	Quarantine func(translate.Quarantine)
+	// Advisories are the published security holes of Envoys. Vulnerable, if set, is called when the problems of connected
+	// Envoys with such holes have changed. It gets all of them, and must not wait.
+	Advisories advisory.Table
+	Vulnerable func([]manifest.Problem)
 	// Staging has the settings for fleets with canaries.
 	Staging Staging
 	// blameRules treats every rejection as a fault of the rule, and none as a fault of the Envoy (see

@@ -95,6 +95,7 @@ func New(options Options, log zerolog.Logger) *Server {
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))
 	s.quarantine = newQuarantine(s.lock, s.verdicts, options)
 	s.staging = newStaging(options.Staging, s.verdicts, s.quarantine, log, counted)
+	s.holes = newHoles(options)
 	s.verdicts.canaries = s.staging.poke
 	s.loaded = &loaded{folder: options.Folder, board: s.board, metrics: counted, waiting: s.intake.Waiting}
 	s.health = connect.NewHealth(func() bool { return s.loaded.Unready() == "" })

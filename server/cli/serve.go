@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/gatefold/gatefold/envoy/advisory"
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/engine"
 )
@@ -21,14 +22,16 @@ type serveOptions struct {
 	server server.Options
 	access transportOptions
 	envoys hostOptions
-	state  stateOptions
-	status statusDirOptions
-	issuer issuerOptions
-	stage  stageOptions
-	log    logOptions
-	strict bool
-	gated  bool
-	watch  string
+	// advisories is the file of --advisories, or "" for the table of the program.
+	advisories string
+	state      stateOptions
+	status     statusDirOptions
+	issuer     issuerOptions
+	stage      stageOptions
+	log        logOptions
+	strict     bool
+	gated      bool
+	watch      string
 	// settings is the path of the settings file that was read, or "".
 	settings string
 	quiet    time.Duration // watcher.Options.Quiet; only tests set it
@@ -59,6 +62,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system where it gives any, and scans), inotify (fail without events) or poll (scans alone)")
 	o.access.register(flags)
 	o.envoys.register(flags)
+	registerAdvisories(flags, &o.advisories)
 	o.state.register(flags)
 	o.status.register(flags)
 	o.issuer.register(flags)
@@ -88,6 +92,9 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	}
 	if err := o.envoys.apply(ctx, &o.server, &o.folder.routes, log); err != nil {
 		return err
+	}
+	if o.server.Advisories, err = advisory.Read(o.advisories); err != nil {
+		return fmt.Errorf("--%s: %w", advisoriesFlag, err)
 	}
 	if err := o.stage.apply(&o.server.Staging); err != nil {
 		return err

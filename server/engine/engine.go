@@ -103,8 +103,9 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	p, manager := newPipeline(ctx, folder, log), newNotifier(log)
+	without, vulnerable := newNoted(), newNoted()
+	o.Server.Vulnerable = vulnerable.note
 	srv, bound := o.newServer(p, manager, kept, log)
-	without := newUnhosted()
 	envoys, err := o.Host.start(srv, without, o.Hurry, log)
 	if err != nil {
 		return err
@@ -133,6 +134,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 		group.Go(func() error { return o.Host.run(ctx, outer, envoys) })
 		steady("envoys", func(ctx context.Context) { without.run(ctx, p.lackEnvoys) })
 	}
+	steady("advisories", func(ctx context.Context) { vulnerable.run(ctx, p.vulnerable) })
 	steady("notifier", func(ctx context.Context) { manager.run(ctx, srv, p.busy.stuck) })
 	steady("busy", p.busy.watch)
 	for range oidc.Workers {

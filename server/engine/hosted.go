@@ -22,7 +22,7 @@ type Host struct {
 // closed, an Envoy that is being stopped no longer waits for open requests. The host passes the states of its
 // Envoys to the server, and to the parameter lack, which reports the Gateways that have no Envoy because
 // --max-envoys is reached. The error is that of host.New.
-func (o *Host) start(srv *server.Server, lack *unhosted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
+func (o *Host) start(srv *server.Server, lack *noted, hurry <-chan struct{}, log zerolog.Logger) (*host.Host, error) {
 	if o == nil {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func (o *Host) start(srv *server.Server, lack *unhosted, hurry <-chan struct{}, 
 	options.Hurry, options.Steady = hurry, srv.Steady
 	options.Changed = func(states []host.State) {
 		srv.Supervised(states)
-		lack.note(states)
+		lack.note(unhostedProblems(states))
 	}
 	envoys, err := host.New(options, log)
 	if err == nil {

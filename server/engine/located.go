@@ -17,30 +17,33 @@ type standing struct {
 	errors, warnings int
 	expiry           translate.Expiry
 
-	unhosted []manifest.Problem // the current problems of Gateways without an Envoy on this machine
-	frozen   []manifest.Problem // the current problems of frozen revisions
+	unhosted   []manifest.Problem // the current problems of Gateways without an Envoy on this machine
+	frozen     []manifest.Problem // the current problems of frozen revisions
+	vulnerable []manifest.Problem // the current problems of Envoys with published holes
 
 	// The last call of the method located stored the lists below. The next call compares its own lists with them.
 	translated []manifest.Problem // the problems of the translation
 	expired    []manifest.Problem // the problems of expired certificates
 	placeless  []manifest.Problem // the list unhosted, as it was at the last call
 	staged     []manifest.Problem // the list frozen, as it was at the last call
-	mine       []manifest.Problem // the four lists above, joined in this order
+	open       []manifest.Problem // the list vulnerable, as it was at the last call
+	mine       []manifest.Problem // the five lists above, joined in this order
 	located    []manifest.Problem // the list mine, with the places added
 	stored     []manifest.Problem // the problems of the store; located and stored together, sorted, are the list all
 }
 
 // located returns all current problems with their places, sorted. They are the problems of the store (change) and
-// of the translation (result), expired certificates, Gateways without an Envoy, and frozen revisions (see freeze).
+// of the translation (result), expired certificates, Gateways without an Envoy, frozen revisions (see freeze), and Envoys with
+// published holes.
 // It also sets r.errors and r.warnings to the numbers of errors and warnings.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing
 	expired := l.expiry.At(&result, time.Now())
 	if !store.SameProblems(result.Problems, l.translated) || !store.SameProblems(expired, l.expired) ||
-		!store.SameProblems(l.unhosted, l.placeless) || !store.SameProblems(l.frozen, l.staged) {
-		l.translated, l.expired, l.placeless, l.staged, l.mine = result.Problems, expired, l.unhosted, l.frozen, result.Problems
-		if len(expired)+len(l.unhosted)+len(l.frozen) > 0 {
-			l.mine = slices.Concat(result.Problems, expired, l.unhosted, l.frozen)
+		!store.SameProblems(l.unhosted, l.placeless) || !store.SameProblems(l.frozen, l.staged) || !store.SameProblems(l.vulnerable, l.open) {
+		l.translated, l.expired, l.placeless, l.staged, l.open, l.mine = result.Problems, expired, l.unhosted, l.frozen, l.vulnerable, result.Problems
+		if len(expired)+len(l.unhosted)+len(l.frozen)+len(l.vulnerable) > 0 {
+			l.mine = slices.Concat(result.Problems, expired, l.unhosted, l.frozen, l.vulnerable)
 		}
 	}
 	located := r.secrets.locate(prefixed(r.store.Locate(l.mine), r.folder.Store.PathPrefix, ""))

@@ -105,6 +105,14 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.republish()
 }
 
+// vulnerable stores the problems of Envoys with published holes, and publishes again.
+func (p *pipeline) vulnerable(problems []manifest.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reader.vulnerable = problems
+	p.republish()
+}
+
 // republish publishes again after a change of an input other than the folder, such as what Envoys rejected. Before
 // the first publication it does nothing. If the last Tree of the folder was not tested yet (see gate), it is
 // applied again. The caller has locked p.mu.

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"runtime"
 
+	"github.com/gatefold/gatefold/envoy/advisory"
 	"github.com/gatefold/gatefold/server/host"
 )
 
@@ -30,6 +31,10 @@ type Options struct {
 	// SHA256 is the hash of the file of From, in hexadecimal digits. If it is "", the binary must have the hash
 	// that gatefold knows for Version.
 	SHA256 string
+	// Advisories are the published security holes of Envoys. A version with holes is installed only if Vulnerable is
+	// true.
+	Advisories advisory.Table
+	Vulnerable bool
 	// Notes receives a line before each slow step. It may be nil.
 	Notes io.Writer
 }
@@ -103,7 +108,18 @@ func (o *Options) check() error {
 		return fmt.Errorf("gatefold knows no hash of Envoy %s for %s: give the one of Envoy's signed checksums by --sha256; known are %q",
 			o.Version, runtime.GOARCH, Known())
 	}
-	return nil
+	return o.checkHoles(o.Version)
+}
+
+// checkHoles returns an error if a version has published security holes and o.Vulnerable is false. A version that is not
+// known yet has none.
+func (o *Options) checkHoles(version string) error {
+	holes := o.Advisories.Of(version)
+	if len(holes.Advisories) == 0 || o.Vulnerable {
+		return nil
+	}
+	return fmt.Errorf("Envoy %s has published security holes (%s), which %s fixes: give a newer one by --from and --sha256, or install this one all the same by --vulnerable",
+		version, holes.Summary(), holes.Fixed)
 }
 
 // verified checks a downloaded or copied file, writes the Envoy binary to the path given by the parameter to, and
@@ -151,6 +167,9 @@ func (o *Options) place(ctx context.Context, binary string) (Envoy, error) {
 		return Envoy{}, fmt.Errorf("the binary is Envoy %s, and not %s", found.Version, o.Version)
 	case !aVersion.MatchString(found.Version):
 		return Envoy{}, fmt.Errorf("the binary calls its version %q", found.Version)
+	}
+	if err := o.checkHoles(found.Version); err != nil {
+		return Envoy{}, err
 	}
 	folder := filepath.Join(o.Root, found.Version)
 	if err := os.MkdirAll(folder, 0o755); err != nil {

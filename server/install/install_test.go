@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gatefold/gatefold/envoy/advisory"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server/host"
 )
@@ -302,5 +303,33 @@ func TestKnownWheels(t *testing.T) {
 	}
 	if Known()[0] != Default || strings.Count(string(text), `"x86_64": "`) != len(Known()) {
 		t.Errorf("%q", Known())
+	}
+}
+
+// A version with published security holes is installed only on purpose: also one that is known only from the binary.
+func TestAVersionWithHolesIsInstalledOnlyOnPurpose(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "advisories.txt")
+	if err := os.WriteFile(table, []byte("CVE-2030-0001 | 0 | 1.39.7 | a hole\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	advisories, err := advisory.Read(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"", "1.39.6"} {
+		root, text := t.TempDir(), script("1.39.6")
+		o := Options{Root: root, Version: version, From: writeFile(t, "envoy", text), SHA256: sumOf(text), Advisories: advisories}
+		_, err := Install(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), "Envoy 1.39.6 has published security holes (CVE-2030-0001), which 1.39.7 fixes: ") || len(left(t, root)) > 0 {
+			t.Errorf("--version %q: %v; left: %q", version, err, left(t, root))
+		}
+		o.Vulnerable = true
+		if installed, err := Install(t.Context(), o); err != nil || installed.Version != "1.39.6" {
+			t.Errorf("--version %q --vulnerable: %v", version, err)
+		}
+	}
+	root, text := t.TempDir(), script("1.39.7")
+	if _, err := Install(t.Context(), Options{Root: root, From: writeFile(t, "envoy", text), SHA256: sumOf(text), Advisories: advisories}); err != nil {
+		t.Error(err)
 	}
 }
