@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gatefold/gatefold/translate/ir"
@@ -31,6 +32,21 @@ func TestDomainsPaysForWhatItAdds(t *testing.T) {
 		_, whole := p.domains(serverName{"a.test", "a.test"}, [2]string{"c"}, [2]bool{true, true}, &left)
 		if left != want || whole != (budget >= len(hosts)) {
 			t.Errorf("budget %d: %d are left, want %d; all are tried: %t", budget, left, want, whole)
+		}
+	}
+}
+
+// TestMemberOfAvoidsWildcards: of all hosts, an example is found also where a wildcard has the first one that is tried.
+func TestMemberOfAvoidsWildcards(t *testing.T) {
+	for pattern, taken := range map[string]map[string]bool{
+		"*":         {"*.example": true, "any.example-x": true},
+		"*.shop.io": {"any.shop.io": true, "*.any.shop.io": true},
+	} {
+		host := memberOf(pattern, among(taken))
+		for way := range taken {
+			if slices.Contains(ways(host), way) || !slices.Contains(ways(host), pattern) {
+				t.Errorf("%s is an example of %s, beside %v", host, pattern, taken)
+			}
 		}
 	}
 }

@@ -90,11 +90,11 @@ func memberOf(pattern string, taken func(pattern string) bool) string {
 	if !wild {
 		return pattern
 	}
-	if suffix == "" {
-		suffix = ".example"
-	}
-	for label := "any"; ; label += "-x" {
-		host := label + suffix
+	for label, more := "any", ""; ; more += "-x" {
+		host := label + more + suffix
+		if suffix == "" { // another last label each time, as "*.example" may be in use
+			host = label + ".example" + more
+		}
 		if !slices.ContainsFunc(ways(host), func(way string) bool { return len(way) > len(pattern) && taken(way) }) {
 			return host
 		}
