@@ -81,8 +81,9 @@ func (k *Kgateway) add(gk schema.GroupKind, build func() *checker) {
 }
 
 // Compare returns what a cluster with this version of kgateway would not take of an object as it is written. It changes
-// the object. The parameter own has the findings of gatefold about it: what gatefold does not take either is not repeated.
-// All findings are warnings, as gatefold uses the object. Rules that span several fields are not compared.
+// the object. The parameter own has the findings of gatefold about it: Compare leaves out what gatefold does not take
+// either, and what is in such a field. All findings are warnings, as gatefold uses the object. Rules that span several
+// fields are not compared.
 func (k *Kgateway) Compare(gk schema.GroupKind, object map[string]any, own []Finding) (found []Finding) {
 	dropSilently(object)
 	found = append(k.annotations(gk.Kind, object), k.options(gk.Kind, object)...)
@@ -92,7 +93,10 @@ func (k *Kgateway) Compare(gk schema.GroupKind, object map[string]any, own []Fin
 	m := &mistakes{checker: k.checkers[gk](), trail: make(trail, 0, 16)}
 	walk{m}.object(m.root, object)
 	for _, f := range m.found {
-		known := func(o Finding) bool { return o.Field == f.Field && !o.Warning }
+		known := func(o Finding) bool {
+			below, in := strings.CutPrefix(f.Field, o.Field)
+			return !o.Warning && in && o.Field != "" && (below == "" || below[0] == '.' || below[0] == '[')
+		}
 		if !slices.ContainsFunc(own, known) {
 			found = append(found, k.refused(gk.Kind, f))
 		}

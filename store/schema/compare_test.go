@@ -48,7 +48,7 @@ func TestCompare(t *testing.T) {
 		{policy + "hashPolicies: [{sourceIP: {}}]}", "NotInKgateway spec.hashPolicies"},
 		{policy + "rbac: {policy: {matchExpressions: ['true'], blockedCIDRs: ['::/0']}}}", "NotInKgateway spec.rbac.policy.blockedCIDRs"},
 		{policy + "rbac: {policy: {blockedCIDRs: ['::/0']}}}", "NotInKgateway spec.rbac.policy.matchExpressions NotInKgateway spec.rbac.policy.blockedCIDRs"},
-		{policy + "compression: {}, zz: 1}", ""}, // kgateway has the one, and gatefold reports the other
+		{policy + "compression: {zz: 1}, zz: 1}", ""}, // kgateway has the one, and gatefold reports the other
 		{strings.Replace(policy, "HTTPRoute", "TCPRoute", 1) + "acl: {defaultAction: deny}}", "NotInKgateway spec.targetRefs[0].kind"},
 		{strings.Replace(policy, "HTTPRoute", "ListenerSet", 1) + "acl: {defaultAction: deny}}", ""},
 		{policy + "acl: {defaultAction: deny, denyResponse: {addBlockedByHeader: x}}}", "NotInKgateway spec.acl.denyResponse.addBlockedByHeader"},
