@@ -103,7 +103,7 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, limited []*policy.At
 		if !xds.HeldByHost(origin.Field) {
 			continue
 		}
-		one := r.in.burden(c, &resolved, origin.Field)
+		one := r.in.burden(c, &resolved, origin.Field, limited[0].Origin.Outside)
 		if sum = sum.Plus(one); one.Cost() > most {
 			most, out.Heaviest = one.Cost(), origin.From[0]
 		}
@@ -112,12 +112,13 @@ func (r *hostLevelRules) weigh(c *memo.Ctx, out *hostLevel, limited []*policy.At
 }
 
 // burden returns what one policy field costs Envoy on each route or virtual host that has it. The parameter resolved
-// has the merged policies that set the field.
-func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field) route.Burden {
+// has the merged policies that set the field. The parameter outside says whether these are policies outside of cluster
+// paths (see ir.Origin).
+func (r *policyRules) burden(c *memo.Ctx, resolved *policy.Resolved, field ir.Field, outside bool) route.Burden {
 	one := resolved.Only(func(name ir.Field) bool { return name == field })
 	extras := one.Extras()
 	r.in.connect(c, extras)
-	return route.ExtrasBurden(extras)
+	return route.ExtrasBurden(extras, outside)
 }
 
 // heaviestField returns the path of the most expensive field of a policy (key). If no field is set, the result
@@ -129,7 +130,7 @@ func (r *policyRules) heaviestField(c *memo.Ctx, key manifest.Key) string {
 	}
 	resolved, field, most := resolveHost([]*policy.Attached{attached}), "spec", -1
 	for _, origin := range resolved.Origins {
-		if cost := r.burden(c, &resolved, origin.Field).Cost(); cost > most {
+		if cost := r.burden(c, &resolved, origin.Field, attached.Origin.Outside).Cost(); cost > most {
 			field, most = origin.Field.Path(), cost
 		}
 	}

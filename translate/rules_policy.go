@@ -187,7 +187,7 @@ func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, att
 	}
 	resolved := resolveHost([]*policy.Attached{attached})
 	for _, origin := range resolved.Origins {
-		if cost := r.burden(c, &resolved, origin.Field).Cost(); cost > freeUnits && !xds.HeldByHost(origin.Field) {
+		if cost := r.burden(c, &resolved, origin.Field, attached.Origin.Outside).Cost(); cost > freeUnits && !xds.HeldByHost(origin.Field) {
 			problems = append(problems, manifest.Problem{
 				Code: "TooManyCopies", Severity: manifest.Error, Field: origin.Field.Path(),
 				Message: fmt.Sprintf("each route of the listeners has the field, which costs Envoy as much as %d plain routes; a policy of a Gateway or listener may have %d", cost, freeUnits),
@@ -255,7 +255,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	if out.Closed = gathered.closed; out.Closed == nil {
 		extras := policy.Resolve([]policy.Level{out.Level}).Extras()
 		r.in.connect(c, extras)
-		out.Burden = policyBurden(extras)
+		out.Burden = policyBurden(extras, object.Source == manifest.OtherFile)
 	}
 	return out
 }
@@ -269,16 +269,17 @@ func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOu
 	gathered.attach(r.aims.at.Get(c, object.Key), section, r.aims.kind)
 	out.Level = policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
 	if out.Closed = gathered.closed; out.Closed == nil {
-		out.Burden = policyBurden(policy.Resolve([]policy.Level{out.Level}).Extras())
+		out.Burden = policyBurden(policy.Resolve([]policy.Level{out.Level}).Extras(), object.Source == manifest.OtherFile)
 	}
 	return out
 }
 
-// policyBurden returns what extras add to the cost of each match of a rule.
-func policyBurden(extras *ir.Extras) route.PolicyBurden {
+// policyBurden returns what extras add to the cost of each match of a rule. For the parameter outside, see
+// route.ExtrasBurden.
+func policyBurden(extras *ir.Extras, outside bool) route.PolicyBurden {
 	x := extras.OrNone()
 	return route.PolicyBurden{
-		Burden: route.ExtrasBurden(extras), CORS: x.CORS != nil, Preflight: route.ExtrasBurden(&ir.Extras{CORS: x.CORS, ACL: x.ACL}),
+		Burden: route.ExtrasBurden(extras, outside), CORS: x.CORS != nil, Preflight: route.ExtrasBurden(&ir.Extras{CORS: x.CORS, ACL: x.ACL}, outside),
 	}
 }
 

@@ -209,7 +209,7 @@ func (o *overloads) addTried(tried memo.Ordered[overtried]) {
 func (o overload) problem(key shareKey) manifest.Problem {
 	out := manifest.Problem{
 		Code: "TooManyCopies", Severity: manifest.Error, Object: key.object(), Field: "spec.parentRefs",
-		Hint: "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions and smaller policies and filters, or raise --max-copies",
+		Hint: "name the listeners that it is for by sectionName, name fewer hostnames, use fewer regular expressions, above all with long repetitions after .*, and smaller policies and filters, or raise --max-copies",
 	}
 	if o.Host != "" {
 		out.Code, out.Field = "TooManyExpressions", "spec.rules"

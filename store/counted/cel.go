@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -49,6 +50,20 @@ func ParseCEL(text string) (*cel.Ast, error) {
 	return parsed, nil
 }
 
+// PatternsOf returns the regular expressions that a parsed expression of CEL compares with (see CELPatterns).
+func PatternsOf(tree ast.Expr) (patterns []string) {
+	ast.PostOrderVisit(tree, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "matches" {
+			return
+		}
+		if args := e.AsCall().Args(); len(args) > 0 && args[len(args)-1].Kind() == ast.LiteralKind {
+			pattern, _ := args[len(args)-1].AsLiteral().Value().(string)
+			patterns = append(patterns, pattern)
+		}
+	}))
+	return patterns
+}
+
 // CELParts counts the parts of an expression of CEL in its text. The result is never more than the number of nodes of
 // the syntax tree, and rarely less: a minus and a "!" count nothing. It means nothing for a text with a syntax error.
 func CELParts(text string) int {
@@ -59,7 +74,7 @@ func CELParts(text string) int {
 }
 
 // CELPatterns returns how many regular expressions an expression of CEL compares with, at most: the number of words
-// "matches" in its text, without those in strings and comments.
+// "matches" in its text, without those in strings and comments. It does not parse the text, as PatternsOf needs.
 func CELPatterns(text string) int {
 	s := celScan{text: text}
 	for s.next() {

@@ -48,7 +48,8 @@ func TestCostly(t *testing.T) {
 		"[ab]{1000}":                    false,
 		"[a-zA-Z]{999}":                 false,
 		"[a-zA-Z0-9]{999}":              true,
-		`\pL{4}`:                        true,
+		`\pL{200}`:                      false, // 7 ranges of bytes
+		`\pL{400}`:                      true,
 		`\PL{1000}`:                     true,
 		"[^x]{999}":                     false,
 		"(?i)abcdefgh":                  false,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"unicode"
 )
 
 const (
@@ -77,22 +78,19 @@ func Matcher(pattern, form string) (*regexp.Regexp, error) {
 // maxInstructions instructions, where a class of characters counts one for each of its ranges. It returns "" for every
 // other expression, also for an invalid one.
 func Costly(pattern string) string {
-	parsed, err := ParseRegex(pattern)
+	parsed, err := parseBytes(pattern)
 	if err != nil {
 		return ""
 	}
-	if n := Instructions(parsed); n > maxInstructions {
+	if n := instructions(parsed, true); n > maxInstructions {
 		return fmt.Sprintf("comes to %d instructions, each range of a class counted; the limit is %d", n, maxInstructions)
 	}
 	return ""
 }
 
-// Instructions returns the number of instructions of a regular expression after its repetitions are unrolled, at most
-// mostCounted. A class of characters counts one for each of its ranges, because RE2 compiles each range by itself.
-func Instructions(re *syntax.Regexp) int { return instructions(re, true) }
-
-// instructions returns the number of instructions of a regular expression, at most mostCounted. If ranges is false, a class
-// counts 1, and the result is never more than what Go compiles. Each node counts at least 1 but a star, plus or "?", so
+// instructions returns the number of instructions of a regular expression after its repetitions are unrolled, at most
+// mostCounted. If ranges is true, a class of characters counts one for each of its ranges of bytes, because RE2 compiles
+// each range by itself. If ranges is false, a class counts 1, and the result is never more than what Go compiles. Each node counts at least 1 but a star, plus or "?", so
 // that no repetition of anything is free.
 func instructions(re *syntax.Regexp, ranges bool) int {
 	n := 0
@@ -104,7 +102,7 @@ func instructions(re *syntax.Regexp, ranges bool) int {
 		n = len(re.Rune)
 	case syntax.OpCharClass:
 		if n = 1; ranges {
-			n = max(1, len(re.Rune)/2)
+			n = max(1, byteRanges(re.Rune))
 		}
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine,
 		syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -121,4 +119,29 @@ func instructions(re *syntax.Regexp, ranges bool) int {
 		n += 2
 	}
 	return min(mostCounted, n)
+}
+
+// byteRanges returns how many ranges of a class contain bytes. Envoy has no other characters.
+func byteRanges(class []rune) (n int) {
+	for i := 0; i+1 < len(class) && class[i] <= unicode.MaxLatin1; i += 2 {
+		n++
+	}
+	return n
+}
+
+// parseBytes parses a regular expression as Envoy reads it: each byte of the pattern is a character.
+func parseBytes(pattern string) (*syntax.Regexp, error) {
+	if _, err := ParseRegex(pattern); err != nil {
+		return nil, err
+	}
+	return syntax.Parse(Latin1(pattern), syntax.Perl)
+}
+
+// Latin1 returns a text with one character for each byte. Envoy reads expressions and values so.
+func Latin1(text string) string {
+	letters := make([]rune, len(text))
+	for i := range len(text) {
+		letters[i] = rune(text[i])
+	}
+	return string(letters)
 }

@@ -17,16 +17,7 @@ func matchesWhole(pattern, value string) bool {
 		return false
 	}
 	expression, err := CompilePattern(pattern)
-	return err == nil && expression.MatchString(latin1(value))
-}
-
-// latin1 returns a text with one rune for each byte.
-func latin1(text string) string {
-	letters := make([]rune, len(text))
-	for i := range len(text) {
-		letters[i] = rune(text[i])
-	}
-	return string(letters)
+	return err == nil && expression.MatchString(counted.Latin1(value))
 }
 
 // literalPrefix returns the text of the pattern before its first special character. If that character (such as
@@ -53,5 +44,5 @@ func literalPrefix(pattern string) string {
 // the result may be compared only with values in ASCII, for which there is no difference. CompilePattern returns an
 // error if the pattern is invalid.
 func CompilePattern(pattern string) (*regexp.Regexp, error) {
-	return counted.Matcher(pattern, `^(?:`+latin1(pattern)+`)$`)
+	return counted.Matcher(pattern, `^(?:`+counted.Latin1(pattern)+`)$`)
 }

@@ -187,17 +187,3 @@ func (c *celChecker) call(call ast.CallExpr, depth int) {
 		c.walk(operand, depth+1)
 	}
 }
-
-// celPatterns returns the regular expressions that an expression compares with.
-func celPatterns(tree ast.Expr) (patterns []string) {
-	ast.PostOrderVisit(tree, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "matches" {
-			return
-		}
-		if args := e.AsCall().Args(); len(args) > 0 && args[len(args)-1].Kind() == ast.LiteralKind {
-			pattern, _ := args[len(args)-1].AsLiteral().Value().(string)
-			patterns = append(patterns, pattern)
-		}
-	}))
-	return patterns
-}

@@ -6,6 +6,7 @@ import (
 	xdsmatcherv3 "github.com/cncf/xds/go/xds/type/matcher/v3"
 	rbacfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/rbac/v3"
 
+	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -101,7 +102,7 @@ func checkRBAC(c *checker, extras *ir.Extras) {
 			c.reject(field, fmt.Sprintf("%q %s", manifest.Shorten(text), fault), "change the expression; it can never decide as it is meant")
 			continue
 		}
-		for _, pattern := range celPatterns(tree) {
+		for _, pattern := range counted.PatternsOf(tree) {
 			c.costly(field, pattern)
 		}
 		if r := unguarded(tree, !extras.RBAC.Deny); r != nil {

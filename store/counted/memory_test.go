@@ -1,0 +1,54 @@
+package counted
+
+import (
+	"strings"
+	"testing"
+)
+
+// An expression needs memory for what it has, and after requests for the states of its automaton: about as many as it has
+// characters, but for a choice that stays open.
+func TestMemoryOfAnExpression(t *testing.T) {
+	const distinct = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz;=@~"
+	for pattern, want := range map[string]struct{ program, after int }{
+		"[":                                      {0, 0},
+		"/shop/[^/]+":                            {1_000, 2_000},
+		"/" + strings.Repeat("a", 200):           {8_000, 30_000},
+		"/" + strings.Repeat("é", 200):           {15_000, 60_000}, // each is two bytes
+		"/[^/]{0,1000}":                          {60_000, 200_000},
+		"/" + distinct:                           {20_000, 40_000},
+		"/" + distinct + "[a-c]{400}":            {130_000, 300_000},
+		`/\PL{100}`:                              {20_000, 50_000},
+		".*/[0-9a-f]{40}":                        {3_000, 10_000},
+		".*[.](jpg|png|gif|css|js)":              {5_000, 10_000},
+		".*foo.*bar.*(baz|qux)":                  {5_000, 10_000},
+		".*-[a-z0-9-]{1,40}x":                    {8_000, fullAutomaton},
+		"/[ab]*a[ab]{14}x":                       {5_000, fullAutomaton},
+		"/[ab]{0,30}a[ab]{14}x":                  {8_000, fullAutomaton},
+		"(a|b)*a" + strings.Repeat("(a|b)", 100): {80_000, fullAutomaton},
+	} {
+		program, after := ProgramBytes(pattern), MemoryBytes(pattern)
+		if program > want.program || program < want.program/4 || after > want.after || after < want.after/4 || after < program {
+			t.Errorf("%.40s: %d and %d bytes, want up to %d and %d", pattern, program, after, want.program, want.after)
+		}
+	}
+}
+
+// Bytes are in one class if no instruction tells them apart.
+func TestClassesOfBytes(t *testing.T) {
+	for pattern, want := range map[string]int{
+		"abc":         4,
+		"[a-c]x":      3,
+		"[a-c][b-d]":  4,
+		".":           2,
+		"(?s:.)":      1,
+		"(?i)k":       2, // the Kelvin sign is no byte
+		"é":           3,
+		`\pL`:         2,
+		"[abc][cba]":  2,
+		"[a-z0-9_-]*": 2,
+	} {
+		if e, ok := readBytes(pattern); !ok || len(e.bytes) != want {
+			t.Errorf("%s: %d classes, want %d", pattern, len(e.bytes), want)
+		}
+	}
+}
