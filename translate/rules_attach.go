@@ -174,7 +174,7 @@ func (r *attachRules) attachAll(c *memo.Ctx, key manifest.Key) *attachOut {
 			r.attachTo(c, out, &from, i)
 		}
 	}
-	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" { // an HTTPRoute without parentRefs may be below another
+	if len(from.Parents) == 0 && key.Kind != "HTTPRoute" && !from.AsksForDefaults { // an HTTPRoute without parentRefs may be below another
 		out.Problems = append(out.Problems, manifest.Problem{
 			Code: "ServesNowhere", Severity: manifest.Warning, Object: key, Field: "spec",
 			Message: "this route is never reached: it has no parentRefs", Hint: "add a parentRef to a Gateway",

@@ -93,6 +93,9 @@ func (r *childRules) childProblems(c *memo.Ctx, object *manifest.Object, entries
 	stands := slices.ContainsFunc(entries, func(e childEntry) bool { return e.Accepted.Reason == "" })
 	from, _ := manifest.As[*api.HTTPRoute](object)
 	if !slices.ContainsFunc(entries, func(e childEntry) bool { return !e.Accepted.Foreign }) {
+		if route.Read(object).AsksForDefaults {
+			return nil // the field has a warning
+		}
 		return []manifest.Problem{nowhere(key, from.Labels)}
 	}
 	var out []manifest.Problem

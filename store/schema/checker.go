@@ -33,6 +33,7 @@ func (c *checker) finish(k *kind) {
 	c.root.add("kind", &node{typ: "string"})
 	c.root.add("metadata", metadataNode(k.GroupKind))
 	c.root.limits.Required = append(c.root.limits.Required, "metadata")
+	c.markIgnored()
 	c.places = sync.OnceValue(func() map[string][]string {
 		places := map[string][]string{}
 		collectPlaces(c.root, "", places)

@@ -21,7 +21,7 @@ type Finding struct {
 // The codes of findings. They are stable, because users filter by them.
 const (
 	UnknownField      = "UnknownField"      // the object has no such field; it is removed
-	NotServed         = "NotServed"         // kgateway has it, and gatefold does not serve it
+	NotServed         = "NotServed"         // kgateway or the Gateway API has it, and gatefold does not serve it
 	RequiredField     = "RequiredField"     // a field is missing
 	WrongType         = "WrongType"         // for example a number instead of a string
 	NotAllowedValue   = "NotAllowedValue"   // not one of the allowed values
@@ -42,7 +42,7 @@ func (f Finding) OfKey() bool {
 	case UnknownField, NoEffectInKgateway:
 		return true
 	case NotServed:
-		return strings.HasPrefix(f.Message, fieldNotServed)
+		return strings.HasPrefix(f.Message, fieldNotServed) || strings.HasPrefix(f.Message, ignoredFieldNotServed)
 	case NotInKgateway:
 		return strings.Contains(f.Message, hasNoField)
 	}

@@ -89,6 +89,11 @@ func (k *kind) jsonSchema(version string) JSONSchema {
 		why := fieldNotServed + shown(path[strings.LastIndexByte(path, '.')+1:]) + "; gatefold does not serve it: " + k.unserved.Instead[k.Kind][path]
 		out.forbid(strings.Split(path, "."), why)
 	}
+	for path, ignored := range k.unserved.Ignored[k.Kind] {
+		if field := out.find(strings.Split(path, ".")); field != nil {
+			field.say("gatefold does not serve it: " + ignored.Meaning + "; " + ignored.Instead)
+		}
+	}
 	for path, values := range k.unserved.Values[k.Kind] {
 		if field := out.find(strings.Split(path, ".")); field != nil {
 			field.say(fmt.Sprintf("kgateway has %v, too; gatefold does not serve that: %s", values, k.unserved.Instead[k.Kind][path]))

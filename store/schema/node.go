@@ -26,6 +26,8 @@ type node struct {
 	listType string           // set, map or atomic
 	listKeys []string         // the fields that identify the items of a list of type map
 
+	ignored *ignoredField // the field is valid and has no effect; nil for other fields
+
 	def    any // the default; nil if there is none
 	limits structural.ValueValidation
 	regexp *regexp.Regexp              // limits.Pattern, compiled

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +29,21 @@ type notServed struct {
 	Annotations map[string]string `json:"annotations"`
 	Options     map[string]string `json:"options"`
 	Kinds       []KindNotServed   `json:"kinds"`
+	// Ignored has the fields of the Gateway API that are in the schema and have no effect, by kind and path.
+	Ignored map[string]map[string]ignoredField `json:"ignored"`
 }
+
+// ignoredField is a field of the Gateway API that gatefold does not serve. The object is served without it.
+type ignoredField struct {
+	// Meaning describes for users what ignoring the field means, and Instead is what to do.
+	Meaning string `json:"meaning"`
+	Instead string `json:"instead"`
+	// Harmless are values that have no effect anywhere.
+	Harmless []any `json:"harmless"`
+}
+
+// ignoredFieldNotServed is the beginning of a message about an ignoredField.
+const ignoredFieldNotServed = "the Gateway API has the field "
 
 // KindNotServed is a kind that gatefold knows and does not serve, such as a kind of kgateway, agentgateway or
 // Gloo Gateway.
@@ -95,6 +110,28 @@ func (m *mistakes) notServedAnnotation(name string) {
 	m.found = append(m.found, Finding{
 		Code: NotServed, Field: "metadata.annotations[" + name + "]", Hint: hint, Warning: true,
 		Message: "kgateway has the annotation " + shown(name) + "; gatefold does not serve it",
+	})
+}
+
+// markIgnored marks the nodes of the fields that have no effect.
+func (c *checker) markIgnored() {
+	for path, field := range c.unserved.Ignored[c.kind] {
+		n := c.root
+		for name := range strings.SplitSeq(path, ".") {
+			n = n.fields[name]
+		}
+		n.ignored = &field
+	}
+}
+
+// ignore reports the field at the current path, which has the value v and no effect. The object is served.
+func (m *mistakes) ignore(name string, field *ignoredField, v any) {
+	if slices.Contains(field.Harmless, v) || len(m.found) >= maxFindings {
+		return
+	}
+	m.found = append(m.found, Finding{
+		Code: NotServed, Field: m.trail.text(), Hint: field.Instead, Warning: true,
+		Message: ignoredFieldNotServed + shown(name) + "; gatefold does not serve it: " + field.Meaning,
 	})
 }
 

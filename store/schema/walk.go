@@ -62,6 +62,9 @@ func (w walk) object(n *node, object map[string]any) {
 			continue
 		}
 		w.into(name, n)
+		if child.ignored != nil {
+			w.ignore(name, child.ignored, v)
+		}
 		if n.keys != nil {
 			w.key(n, name)
 		}

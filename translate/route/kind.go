@@ -125,6 +125,8 @@ type Common struct {
 	Granted bool
 	// Platform is true if path policies are in force and the route is of the platform team (the flag --cluster-paths).
 	Platform bool
+	// AsksForDefaults is true if the route asks for default Gateways, which are not served: the schema has a warning.
+	AsksForDefaults bool
 }
 
 // Read returns the fields of a route that all kinds of route have. It panics if the object is not a route that
@@ -136,6 +138,7 @@ func Read(o *manifest.Object) Common {
 	}
 	spec, hostnames := kind.read(o)
 	out := Common{Kind: kind, Key: o.Key, Generation: o.Value.GetGeneration(), Parents: spec.ParentRefs, Platform: o.Source == manifest.ClusterPaths}
+	out.AsksForDefaults = spec.UseDefaultGateways != "" && spec.UseDefaultGateways != gwv1.GatewayDefaultScopeNone
 	for _, hostname := range hostnames {
 		out.Hostnames = append(out.Hostnames, strings.ToLower(string(hostname)))
 	}
