@@ -17,8 +17,9 @@ type spot struct {
 
 // Locate returns the problems sorted, each with its file, line, column and excerpt.
 //
-// It adds no place if the problem has a file already, or if the object is not served. It adds only the file if
-// the object is stale. If a problem has a Cause, the message also names the place of the Cause.
+// It adds no place if the problem has a file already. It adds only the file if the object is stale. For an object that is
+// reported as Invalid, the place is that of the object's name, without an excerpt; for any other object that is not
+// served, there is none. If a problem has a Cause, the message also names the place of the Cause.
 //
 // Locate caches its result: for the same problems (SameProblems) it returns the same slice until a place
 // changes. The caller must change neither the argument nor the result.
@@ -36,8 +37,11 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 	s.places = s.placesFor(problems)
 	for i, p := range problems {
 		located[i], objects[p.Object] = p, struct{}{}
-		if at, ok := s.serving.served[p.Object]; ok && p.File == "" {
+		if at, ok := s.serving.served[p.Object]; p.File == "" && ok {
 			located[i] = s.locate(p, at)
+		} else if p.File == "" {
+			place := s.serving.placeOfInvalid(p.Object)
+			located[i].File, located[i].Line, located[i].Column = place.File, place.Line, place.Column
 		}
 		if p.Cause.Object != (manifest.Key{}) {
 			objects[p.Cause.Object] = struct{}{}

@@ -98,6 +98,15 @@ func TestLocate(t *testing.T) {
 	if got, want := locate(value), `x.yaml ""`; got != want {
 		t.Errorf("kept: got %s, want %s", got, want)
 	}
+	invalid := manifest.Problem{Object: key("TrafficPolicy", "p"), Field: "spec"}
+	policy := strings.Replace(route("p", "/p"), "HTTPRoute", "TrafficPolicy", 1)
+	for _, before := range []string{"", "# moved\n"} {
+		files["y.yaml"] = before + strings.Replace(policy, "gateway.networking.k8s.io/v1", "gateway.kgateway.dev/v1alpha1", 1)
+		s.Apply(treeOf(files))
+		if got, want := locate(invalid), fmt.Sprintf(`y.yaml:%d:9 ""`, 4+strings.Count(before, "\n")); got != want {
+			t.Errorf("invalid: got %s, want %s", got, want)
+		}
+	}
 	s.AllowEmpty()
 	s.Apply(watcher.Tree{})
 	if got, want := locate(value), ` ""`; got != want {

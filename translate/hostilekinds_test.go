@@ -17,12 +17,13 @@ import (
 // limits of their kinds allow, one more, and many more. Path policies are in force, and the
 // teams share a Gateway. What the innocent team's files come to is the same, byte for byte, its
 // edits run the rules that they run without the attack, the work for the attack is
-// bounded by what is written, and problems name the attacker's files alone.
+// bounded by what is written, and problems name the attacker's files alone. It is the same while parts of the attack come
+// and go.
 func TestHostileKinds(t *testing.T) {
 	first := testsize.Seed(t)
 	told := 0
 	for seed := first; seed < first+uint64(testsize.Of(t, 10)); seed++ {
-		r, w := rand.New(rand.NewPCG(seed, 12)), newFenced(t, translate.Options{MaxCopies: 5000})
+		r, w := rand.New(rand.NewPCG(seed, 12)), newFenced(t, translate.Options{MaxCopies: 5000, Weighted: seed%2 == 0})
 		files := innocentTeam("/a")
 		if problems := w.apply(tree(files)); len(problems) > 0 {
 			t.Fatal(problemsText(problems), problems[0].Message)
@@ -37,16 +38,18 @@ func TestHostileKinds(t *testing.T) {
 			t.Fatal("the innocent team's output does not show its edit")
 		}
 
-		kinds := slices.Sorted(maps.Keys(hostileKinds()))
+		attacks := hostileKinds()
+		maps.Copy(attacks, hostileCounts())
+		kinds := slices.Sorted(maps.Keys(attacks))
 		var chosen []string
 		for i := range 1 + r.IntN(4) {
 			kind := kinds[r.IntN(len(kinds))]
 			chosen = append(chosen, kind)
-			files[fmt.Sprintf("attacker/%d-%s.yaml", i, kind)] = hostileKinds()[kind](r, fmt.Sprintf("x%d", i))
+			files[fmt.Sprintf("attacker/%d-%s.yaml", i, kind)] = attacks[kind](r, fmt.Sprintf("x%d", i))
 		}
 		name := fmt.Sprintf("seed %d, %s", seed, strings.Join(chosen, ", "))
 		for _, p := range w.apply(tree(files)) {
-			if !strings.HasPrefix(p.File, "attacker/") {
+			if !strings.HasPrefix(p.File, "attacker/") && p.Code != "Contested" { // who keeps something is told, too, by a warning
 				t.Errorf("%s: a problem of %s:%d %s: %s", name, p.File, p.Line, p.Code, p.Message)
 			}
 			told++
@@ -55,6 +58,18 @@ func TestHostileKinds(t *testing.T) {
 			t.Fatalf("%s: the innocent team's output changes at %s", name, firstDifference(got, want))
 		}
 		checkWork(t, name, w, files)
+		for i, kind := range chosen { // listeners and others come and go
+			file := fmt.Sprintf("attacker/%d-%s.yaml", i, kind)
+			for _, text := range []string{"", attacks[kind](r, fmt.Sprintf("x%d", i)), files[file]} {
+				if files[file] = text; text == "" {
+					delete(files, file)
+				}
+				w.apply(tree(files))
+				if got := innocentOutput(w); got != want {
+					t.Fatalf("%s: without or with another %s, the innocent team's output changes at %s", name, kind, firstDifference(got, want))
+				}
+			}
+		}
 		files["innocent/routes.yaml"] = innocentTeam("/edited")["innocent/routes.yaml"]
 		w.apply(tree(files))
 		if got := innocentOutput(w); got != edited {
@@ -137,11 +152,11 @@ metadata: {name: infra}
 ---
 apiVersion: v1
 kind: Namespace
-metadata: {name: innocent, labels: {team: innocent}, annotations: {gatefold.io/paths: "innocent/**", gatefold.io/hostnames: "innocent.example.com, grpc.innocent.example.com", gatefold.io/gateway-ports: "8080"}}
+metadata: {name: innocent, labels: {team: innocent}, annotations: {gatefold.io/paths: "innocent/**", gatefold.io/hostnames: "innocent.example.com, grpc.innocent.example.com, www.example.com", gatefold.io/gateway-ports: "8080"}}
 ---
 apiVersion: v1
 kind: Namespace
-metadata: {name: attacker, annotations: {gatefold.io/paths: "attacker/**", gatefold.io/hostnames: "*.attacker.example.com", gatefold.io/gateway-ports: "9000-9100"}}
+metadata: {name: attacker, annotations: {gatefold.io/paths: "attacker/**", gatefold.io/hostnames: "*.attacker.example.com, www.example.com", gatefold.io/gateway-ports: "9000-9100"}}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -150,7 +165,19 @@ spec:
   gatewayClassName: gatefold
   allowedListeners: {namespaces: {from: All}}
   listeners: [{name: http, port: 8080, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: root, namespace: infra}
+spec:
+  parentRefs: [{name: eg}]
+  hostnames: [www.example.com]
+  rules:
+  - {name: in, matches: [{path: {value: /in}}], backendRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: kid, namespace: innocent}]}
+  - {name: at, matches: [{path: {value: /at}}], allowedRoutes: {namespaces: {from: All}}}
 `,
+		"attacker/kid.yaml": hostileChild("kid", "", "[{matches: [{path: {value: /kid}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: own}]}]") + "\n---\n" +
+			hostileObject(hostileGroup, "Backend", "own", "{type: Static, static: {hosts: [{host: 10.9.0.1, port: 3000}]}}"),
 		"innocent/services.yaml": `apiVersion: v1
 kind: Service
 metadata: {name: s, namespace: innocent}
@@ -190,6 +217,25 @@ spec:
   parentRefs: [{name: eg, namespace: infra}]
   hostnames: [grpc.innocent.example.com]
   rules: [{matches: [{method: {service: a.B}}], backendRefs: [{name: s, port: 80}]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: kid, namespace: innocent}
+spec:
+  parentRefs: [{kind: HTTPRoute, name: root, namespace: infra, sectionName: in}]
+  rules: [{matches: [{path: {value: /in/kid}}], backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b}]}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, namespace: innocent}
+stringData: {alice: k-alice}
+---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: keys, namespace: innocent}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: kid}]
+  apiKeyAuth: {secretRef: {name: keys}, keySources: [{header: x-innocent-key}], clientIdHeader: x-innocent}
 ---
 apiVersion: gateway.kgateway.dev/v1alpha1
 kind: TrafficPolicy

@@ -164,10 +164,8 @@ func exempted() map[string]string {
 		"ir.JWT.Rejected":                        "Envoy takes every provider that is sent to it",
 		"ir.Extras.Portless":                     "xds sets it while it encodes a redirect",
 		"ir.Extras.Preflight":                    "xds sets it while it encodes a rule for preflight requests",
-		"ir.Extras.Forged":                       "the View has it at the host: the tally counts the requests",
 		"api.ACLDenyResponse.AddBlockedByHeader": "the old name of BlockedByHeaderName: the case policy-acl-forwarded",
 		"api.ACLRule.Response":                   "no manifest has it: a merge sets it",
-		"ir.ACLRule.Response":                    "a merge by DeepMergePreferParent sets it: the case policy-acl-merge",
 		"ir.Extras.Replaced":                     "the View has the policies of the host merged into its rules",
 		"ir.Redirect.PortLessIn":                 "a route on one port number of both protocols sets it, by two Gateways: the case filter-redirect-port",
 	}

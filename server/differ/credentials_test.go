@@ -31,7 +31,7 @@ func (w *world) basicAuth() object {
 		return object{"users": list{"alice:{SHA}L55TUjtiq8FBorTWAZ0jy6g129A="}}
 	}
 	ref := object{"name": one(w.Rand, "people", "people", "people", "people", "people", "people", "people", "missing")}
-	w.maybe(3, ref, "namespace", w.namespace)
+	w.maybe(3, ref, "namespace", w.space)
 	w.maybe(8, ref, "key", one(w.Rand, "bcrypt", "none"))
 	return object{"secretRef": ref}
 }
@@ -46,12 +46,12 @@ func (w *world) apiKeyAuth() object {
 	} else {
 		out["secretRef"] = object{"name": one(w.Rand, "keys", "keys", "keys", "keys", "keys", "keys", "twice", "missing")}
 	}
-	w.maybe(1, out, "keySources", some(w.Rand, object{"header": "Authorization"}, object{"header": "x-key", "query": "key"}, object{"cookie": "key"}, object{"query": "key"}))
+	w.maybe(1, out, "keySources", some(w.Rand, object{"header": "Authorization"}, object{"header": "x-key", "query": "key"}, object{"cookie": "key"}, object{"query": "key"}, object{"header": "x-side"}))
 	if w.IntN(3) == 0 {
 		delete(out, "keySources")
 	}
 	w.maybe(2, out, "forwardCredential", true)
-	w.maybe(2, out, "clientIdHeader", "X-Client")
+	w.maybe(2, out, "clientIdHeader", one(w.Rand, "X-Client", "X-Client", "x-side", "X-User", "x-city"))
 	return out
 }
 
@@ -65,12 +65,12 @@ func identify(r *rand.Rand, q *question) {
 		q.add("authorization", one(r, alice, alice, basic("bob:s3cret:with:colon"), basic("alice:wrong"), basic("nobody:correct horse"), basic("alice"), "basic "+alice[6:], "Basic  "+alice[6:],
 			strings.TrimRight(alice, "="), alice+"=", "Basic !", "Basic ", "Basic", alice+",", "BASIC "+alice[6:]))
 	case 2:
-		q.add(one(r, "api-key", "api-key", "x-key", "authorization"), key)
+		q.add(one(r, "api-key", "api-key", "x-key", "authorization", "x-side"), key)
 	case 3:
 		q.target += one(r, "?", "?a=1&", "?b&", "?KEY=x&") + one(r, "key", "key", "key", "%6bey") + "=" + strings.NewReplacer(" ", "%20", "+", one(r, "+", "%2B", "%2b"), "=", one(r, "=", "%3D")).Replace(key) + one(r, "", "", "&c=%2F", "&key=k-acme", "&")
 	case 4:
 		q.add("cookie", one(r, "", "a=1; ", "a=1;", "keys=k-acme; ")+"key="+one(r, key, `"`+key+`"`)+one(r, "", "; b=2", ";b=2; key=k-acme"))
 	case 5:
-		q.add(one(r, "x-client", "x-envoy-basic-auth-user"), "root")
+		q.add(one(r, "x-client", "x-side", "x-user", "x-city", "x-envoy-basic-auth-user"), "root")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/envoy/testsize"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/explain"
 )
@@ -31,12 +32,14 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 	backends := &recorder{seen: map[string][]*received{}}
 	with := startShared(t, backends)
 	fleets := []struct {
-		options translate.Options
-		share   int // of 10 worlds
+		clusterPaths tenancy.Globs
+		options      translate.Options
+		share        int // of 10 worlds
 	}{
-		{translate.Options{}, 6},
-		{translate.Options{TrustedHops: 1, Weighted: true}, 2},
-		{translate.Options{Weighted: true, WeightScope: translate.Siblings}, 2},
+		{nil, translate.Options{}, 4},
+		{tenancy.Globs{"platform/**"}, translate.Options{}, 2},
+		{nil, translate.Options{TrustedHops: 1, Weighted: true}, 2},
+		{nil, translate.Options{Weighted: true, WeightScope: translate.Siblings}, 2},
 	}
 	worldsOfAll := max(10, min(300, requests/requestsPerWorld))
 	all, next := newTally(), 0
@@ -46,7 +49,7 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 			worlds = append(worlds, newWorld(seed, next, with))
 			next++
 		}
-		fleet := startFleet(t, worlds, backends, f.options)
+		fleet := startFleet(t, worlds, backends, f.clusterPaths, f.options)
 		fleet.run(seed, requests/worldsOfAll, all)
 		all.keepLog(fleet)
 	}
@@ -196,11 +199,14 @@ func (a *tally) write(w *world) string {
 		a.folder = folder
 	}
 	path := filepath.Join(a.folder, w.namespace)
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return err.Error()
-	}
-	if err := os.WriteFile(filepath.Join(path, "world.yaml"), []byte(w.text()), 0o644); err != nil {
-		return err.Error()
+	for name, text := range w.files() {
+		file := filepath.Join(path, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err.Error()
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			return err.Error()
+		}
 	}
 	return path
 }

@@ -16,7 +16,7 @@ func (w *world) filters(prefix bool) (out list, redirects bool) {
 	if w.IntN(10) == 0 {
 		out = append(out, object{"type": "CORS", "cors": w.cors()})
 	}
-	if len(w.exported) > 0 && w.IntN(8) == 0 {
+	if len(w.exported) > 0 && w.space == w.namespace && w.IntN(8) == 0 {
 		out = append(out, object{"type": "ExtensionRef", "extensionRef": object{"group": "gateway.kgateway.dev", "kind": "TrafficPolicy", "name": one(w.Rand, w.exported...)}})
 	}
 	switch w.IntN(14) {
@@ -38,7 +38,7 @@ func (w *world) filters(prefix bool) (out list, redirects bool) {
 // externalAuth asks a service by HTTP or gRPC; one in a while does not exist.
 func (w *world) externalAuth() object {
 	service := func(name string) object {
-		return object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name}
+		return object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": name, "namespace": w.namespace}
 	}
 	if w.IntN(8) == 0 {
 		out := object{"protocol": "GRPC", "backendRef": service("guard"), "grpc": object{}}

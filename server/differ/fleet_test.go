@@ -3,6 +3,7 @@ package differ
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/explain"
@@ -33,16 +35,19 @@ type fleet struct {
 	envoy *envoytest.Envoy
 }
 
-// startFleet serves the worlds with the options, and returns once Envoy serves all of
+// startFleet serves the worlds with the cluster paths (nil for no path policies) and the options, and returns once Envoy serves all of
 // them.
-func startFleet(t *testing.T, worlds []*world, backends *recorder, options translate.Options) *fleet {
+func startFleet(t *testing.T, worlds []*world, backends *recorder, clusterPaths tenancy.Globs, options translate.Options) *fleet {
 	t.Helper()
 	f := &fleet{t: t, worlds: worlds, backends: backends, objects: map[manifest.Key]*manifest.Object{}, hops: options.TrustedHops}
 	files := map[string][]byte{}
 	for _, w := range worlds {
-		files[w.namespace+".yaml"] = []byte(w.text())
+		if clusterPaths != nil {
+			w.fence()
+		}
+		maps.Copy(files, w.files())
 	}
-	s, err := store.New(store.Options{})
+	s, err := store.New(store.Options{ClusterPaths: clusterPaths})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +85,7 @@ func (f *fleet) viewOf(w *world) *ir.View {
 		}
 	}
 	if len(view.Gateways) == 0 {
-		f.t.Fatalf("no Gateway of %s serves:\n%s", w.namespace, w.text())
+		f.t.Fatalf("no Gateway of %s serves:\n%s", w.namespace, w.text(func(object) bool { return true }))
 	}
 	return &view
 }

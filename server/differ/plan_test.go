@@ -2,6 +2,7 @@ package differ
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
@@ -205,7 +206,7 @@ func sidesOf(t *testing.T, worlds []*world) (sides []plan.Side) {
 	t.Helper()
 	files := map[string][]byte{}
 	for _, w := range worlds {
-		files[w.namespace+".yaml"] = []byte(w.text())
+		maps.Copy(files, w.files())
 	}
 	s, err := store.New(store.Options{})
 	if err != nil {

@@ -65,7 +65,7 @@ func sendPlanned(t *testing.T, all []*edited, backends *recorder) (asked []*plan
 	}
 	for side := range worlds {
 		t.Run([]string{"before", "after"}[side], func(t *testing.T) {
-			startFleet(t, worlds[side], backends, translate.Options{})
+			startFleet(t, worlds[side], backends, nil, translate.Options{})
 			client := envoytest.NewClient()
 			defer client.Close()
 			for _, p := range asked {

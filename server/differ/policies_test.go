@@ -324,7 +324,7 @@ func (w *world) addExtensions() {
 		service["backendRef"] = object{"group": "gateway.kgateway.dev", "kind": "Backend", "name": backend}
 		spec := object{"httpService": service}
 		maps.Copy(spec, more)
-		w.add(kgateway, "GatewayExtension", name, object{"extAuth": spec})
+		w.users(w.add(kgateway, "GatewayExtension", name, object{"extAuth": spec}))
 	}
 	answer := func() object {
 		return object{"headersToBackend": some(w.Rand, "X-User", "x-in", "authorization", "accept"), "headersToClient": list{"x-checked"}, "headersToClientOnSuccess": list{"x-checked"}}

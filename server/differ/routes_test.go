@@ -61,20 +61,30 @@ func (w *world) annotate(o object) {
 func (w *world) delegation(parent, above string, levels int) object {
 	w.children++
 	child, path := fmt.Sprintf("child%d", w.children), above+one(w.Rand, "", "/a", "/b")
+	space := w.space
+	if w.IntN(3) == 0 { // the second namespace has no children elsewhere
+		space = w.side()
+	}
 	rule := object{"name": "down", "matches": list{object{"path": object{"value": path}}}}
 	spec := object{}
 	prefix := path
 	if w.IntN(2) == 0 {
-		spec["parentRefs"] = list{object{"kind": "HTTPRoute", "name": parent, "sectionName": "down"}}
-		rule["allowedRoutes"] = object{"namespaces": one(w.Rand, object{"from": "Same"}, object{"from": "Selector", "selector": object{"matchLabels": object{"kubernetes.io/metadata.name": w.namespace}}})}
+		spec["parentRefs"] = list{object{"kind": "HTTPRoute", "name": parent, "namespace": w.space, "sectionName": "down"}}
+		rule["allowedRoutes"] = object{"namespaces": one(w.Rand, object{"from": "Same"}, object{"from": "Selector", "selector": object{"matchLabels": object{"kubernetes.io/metadata.name": space}}})}
 		w.maybe(2, rule["allowedRoutes"].(object), "kinds", list{object{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}})
 		prefix = ""
 	} else {
-		rule["backendRefs"] = list{object{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": child}}
+		rule["backendRefs"] = list{object{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": child, "namespace": space}}
 	}
 	if w.IntN(2) == 0 {
 		rule["filters"] = list{w.headerFilter("RequestHeaderModifier")}
 	}
+	w.in(space, func() { w.addChild(child, prefix, levels, spec) })
+	return rule
+}
+
+// addChild adds a child route with a spec to which the rules and hostnames are added. Paths of its rules begin with prefix.
+func (w *world) addChild(child, prefix string, levels int, spec object) {
 	var rules list
 	own := routeName{kind: "HTTPRoute", name: child}
 	for i := range 1 + w.IntN(3) {
@@ -90,8 +100,11 @@ func (w *world) delegation(parent, above string, levels int) object {
 	refused := spec["parentRefs"] == nil // only a child that includes itself may have hostnames
 	w.maybe(1+9*b2i(refused), spec, "hostnames", some(w.Rand, "a.test", "b.test", "*.c.test"))
 	w.annotate(w.add(gatewayAPI, "HTTPRoute", child, spec))
+	if w.space == w.side() {
+		w.addSidePolicy(own)
+		return
+	}
 	w.routes = append(w.routes, own)
-	return rule
 }
 
 // rule is a rule whose paths begin with path.
@@ -182,7 +195,7 @@ func (w *world) backendRefs(kind string) list {
 	n := one(w.Rand, 1, 1, 1, 2, 3)
 	var out list
 	for range n {
-		ref := w.backendRef(one(w.Rand, "b0", "b1", "b2", "b0", "b1", "b2", "b0", "b1", "b2", "local", "local", "pair", "slice", "slice", "draining", "empty", "notready", "refused", "missing"))
+		ref := w.backendRef(one(w.Rand, "b0", "b1", "b2", "b0", "b1", "b2", "b0", "b1", "b2", "local", "local", "pair", "slice", "slice", "draining", "side", "side", "empty", "notready", "refused", "missing"))
 		if n > 1 {
 			w.maybe(2, ref, "weight", w.IntN(4))
 		}
@@ -206,7 +219,12 @@ func (w *world) backendRef(name string) object {
 	if slices.Contains([]string{"slice", "draining", "empty", "notready"}, name) {
 		ref = object{"name": name, "port": 80}
 	}
-	w.maybe(4, ref, "namespace", w.namespace)
+	switch {
+	case name == "side":
+		ref["namespace"] = w.side()
+	case w.space == w.side() || w.IntN(4) == 0:
+		ref["namespace"] = w.namespace
+	}
 	return ref
 }
 

@@ -36,7 +36,7 @@ func (w *world) addTokens() {
 		if mode != "" {
 			spec["validationMode"] = mode
 		}
-		w.add(kgateway, "GatewayExtension", name, object{"jwt": spec})
+		w.users(w.add(kgateway, "GatewayExtension", name, object{"jwt": spec}))
 	}
 	claims := list{object{"name": "sub", "header": "X-User"}, object{"name": "address.city", "header": "x-city"}, object{"name": "level", "header": "x-level"}}
 	of("tokens", "", provider("corp", "claimsToHeaders", claims, "clockSkew", "30s"))

@@ -25,9 +25,11 @@ type world struct {
 	*rand.Rand
 	number    int
 	namespace string
-	address   string // of the Gateway
-	ports     map[string]int
-	objects   []object
+	// space is the namespace that add puts objects into: namespace, or side.
+	space   string
+	address string // of the Gateway
+	ports   map[string]int
+	objects []object
 	// view is what explain looks at: this world's Gateway alone.
 	view *ir.View
 
@@ -52,9 +54,9 @@ type shared struct {
 
 // backendNames are the backends that answer; each is an object of the same name.
 // "local" has a DNS name, "pair" two endpoints, "slice" and "draining" are
-// Services.
+// Services. "side" is in the second namespace.
 func backendNames() []string {
-	return []string{"b0", "b1", "b2", "local", "pair", "slice", "draining", "mirror"}
+	return []string{"b0", "b1", "b2", "local", "pair", "slice", "draining", "mirror", "side"}
 }
 
 func startShared(t *testing.T, backends *recorder) *shared {
@@ -75,6 +77,7 @@ func newWorld(seed uint64, number int, with *shared) *world {
 		Rand: rand.New(rand.NewPCG(seed, uint64(number))), number: number,
 		namespace: fmt.Sprintf("w%d", number), address: envoytest.LoopbackAddress(), ports: with.ports,
 	}
+	w.space = w.namespace
 	w.addBackends(with)
 	w.addGateway(with.authority)
 	w.addExtensions()
@@ -90,15 +93,19 @@ func newWorld(seed uint64, number int, with *shared) *world {
 	for range 1 + w.IntN(3) {
 		w.addGRPCRoute()
 	}
+	w.addSide()
 	w.addPolicies()
 	w.addBackendPolicies()
 	return w
 }
 
-// text is the world as YAML.
-func (w *world) text() string {
+// text is those objects of the world that are wanted, as YAML.
+func (w *world) text(wanted func(object) bool) string {
 	var b strings.Builder
 	for _, o := range w.objects {
+		if !wanted(o) {
+			continue
+		}
 		text, err := yaml.Marshal(o)
 		if err != nil {
 			panic(err)
@@ -109,9 +116,9 @@ func (w *world) text() string {
 	return b.String()
 }
 
-// add puts an object into the world's namespace.
+// add puts an object into w.space.
 func (w *world) add(apiVersion, kind, name string, spec object) object {
-	o := object{"apiVersion": apiVersion, "kind": kind, "metadata": object{"name": name, "namespace": w.namespace}}
+	o := object{"apiVersion": apiVersion, "kind": kind, "metadata": object{"name": name, "namespace": w.space}}
 	if strings.HasSuffix(kind, "Route") || kind == "Service" || kind == "Backend" && backendLike(name) { // of which policies select some
 		o["metadata"].(object)["labels"] = object{"team": one(w.Rand, "a", "b", "c")}
 	}
