@@ -120,9 +120,12 @@ func TestAnEditOfTestsAloneIsJudged(t *testing.T) {
 // TestAStartWithTestsThatFailServesNothing: no Envoy is told to serve less than it does.
 func TestAStartWithTestsThatFailServesNothing(t *testing.T) {
 	_, r, reload := newGated(t)
-	reload(gatedFolder("other"))
+	log := reload(gatedFolder("other"))
 	if r.outcome() != "frozen" || len(r.published) > 0 {
 		t.Fatalf("%+v with %d published", r.reloads, len(r.published))
+	}
+	if !strings.Contains(log, "ALARM: the folder is frozen: gatefold serves nothing yet") || !strings.Contains(log, "gatefold serves nothing until they pass") {
+		t.Errorf("the log says %s", log)
 	}
 	reload(gatedFolder("first"))
 	if !r.applied() || !r.serves("first.b.test") {

@@ -188,7 +188,7 @@ func failures(facts explain.Facts, requests []expect.Request) (problems []manife
 }
 
 // why returns the problem that says what the tests of the group hold. The parameter first is from tell. The parameter
-// file is the file of the problem. If serves is false, nothing of the group's namespaces is served.
+// file is the file of the problem. If serves is false, nothing is served of what the group's tests hold.
 func (j *judgement) why(first manifest.Problem, file string, serves bool) manifest.Problem {
 	p := manifest.Problem{Code: testsFailed, Severity: manifest.Error, File: file, Hint: "fix the folder or its tests; gatefold test shows all that fail"}
 	name := j.group.name()
@@ -197,6 +197,8 @@ func (j *judgement) why(first manifest.Problem, file string, serves bool) manife
 		p.Message = fmt.Sprintf("%s; the first is %s: %s", j.words(), first.Position(), first.Message)
 	}
 	switch {
+	case j.group.all && !serves:
+		p.Message += ". With --gate-tests gatefold serves nothing until they pass"
 	case j.group.all:
 		p.Message += ". With --gate-tests gatefold applies none of the folder's changes, and still serves the last revision that passed"
 	case serves:

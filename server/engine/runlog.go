@@ -43,8 +43,11 @@ func (l *runLog) observe(r *run) {
 	switch {
 	case r.tree == nil:
 	case r.reload.Hold != "":
-		l.log.Error().Str("folder", r.tree.Root).Str("hold", r.reload.Hold).
-			Msg("ALARM: the folder is frozen: gatefold still serves what it served before")
+		words := "gatefold still serves what it served before"
+		if r.first && !r.published {
+			words = "gatefold serves nothing yet, and Envoys keep what they have"
+		}
+		l.log.Error().Str("folder", r.tree.Root).Str("hold", r.reload.Hold).Msg("ALARM: the folder is frozen: " + words)
 	case r.reload.OK:
 		l.noteIgnored(r.change.Ignored)
 		l.noteEmpty(r.tree)
