@@ -38,7 +38,7 @@ type foreign struct {
 // remedies returns kinds that people use by mistake and gatefold does not read. The values are hints what to
 // write instead.
 func remedies() map[apischema.GroupKind]string {
-	const ingress = "convert it to a Gateway and HTTPRoutes, for example with ingress2gateway"
+	const ingress = "convert it to a Gateway and HTTPRoutes: gatefold import ingress FILE --out FOLDER"
 	return map[apischema.GroupKind]string{
 		{Group: "networking.k8s.io", Kind: "Ingress"}:      ingress,
 		{Group: "extensions", Kind: "Ingress"}:             ingress,

@@ -3,6 +3,7 @@ package store
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -81,7 +82,8 @@ func (f *variableForm) message(variable string) string {
 }
 
 // nameVariables returns the findings about an object. A finding about a text with a variable says so, and says
-// nothing else: what is wrong with the text as it is written does not matter. The parameter at is the object's path in
+// nothing else: what is wrong with the text as it is written does not matter. A hint to quote a number has the number as
+// it is written. The parameter at is the object's path in
 // the document.
 func (d *documentReader) nameVariables(at fieldPath, object map[string]any, findings []schema.Finding) []schema.Finding {
 	for i, f := range findings {
@@ -91,6 +93,9 @@ func (d *documentReader) nameVariables(at fieldPath, object map[string]any, find
 		_, value := descend(d.root, slices.Concat(at, parsePath(f.Field)))
 		if value == nil || value.Kind != yaml.ScalarNode {
 			continue
+		}
+		if strings.HasPrefix(f.Hint, schema.Quoted) { // 0755 is the number 493
+			findings[i].Hint = schema.Quoted + strconv.Quote(value.Value)
 		}
 		if variable, form := findVariable(value.Value); form != nil {
 			if !d.shows(at, object) {

@@ -165,13 +165,21 @@ func shortens(a, b string) bool {
 	return true
 }
 
+// wordReference is the word for a reference that needs a ReferenceGrant if it names another namespace, unless it names a
+// route (see hintRules.absent).
+const wordReference = "reference"
+
 // absent returns the hint for a reference to an object (key) that does not exist. The hint suggests an object
 // with the same name in another namespace, or else an object with a similar name. If there is neither, the hint
 // suggests to create the object, or to fix the object or the reference. The parameter from is the word for the
 // reference in the hint, for example "parentRef".
 func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
-		return fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
+		hint := fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
+		if from == wordReference && key.Kind != "HTTPRoute" && key.Kind != "Gateway" {
+			hint += ", and let a ReferenceGrant in namespace " + other.Namespace + " permit it"
+		}
+		return hint
 	}
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)

@@ -199,7 +199,7 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 		key := routeKey(s.Namespace + "/" + s.Value)
 		if s.Form == route.ByName && out.missing == "" {
 			if _, ok := r.in.routes.Get(c, key); !ok {
-				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, r.in.absent(c, key, "reference")
+				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, r.in.absent(c, key, wordReference)
 			}
 		}
 	}

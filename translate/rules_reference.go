@@ -39,11 +39,11 @@ func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.
 			b, _ := manifest.As[*api.Backend](object)
 			return ref.ToBackend().Named(b)
 		}
-		return ref.Missing(r.in.service(c, ref.Twin()) != nil, r.in.absent(c, ref.To, "reference"))
+		return ref.Missing(r.in.service(c, ref.Twin()) != nil, r.in.absent(c, ref.To, wordReference))
 	}
 	if service := r.in.service(c, ref.To); service != nil {
 		return ref.ToService(service)
 	}
 	_, twin := r.in.staticBackends.Get(c, ref.Twin())
-	return ref.Missing(twin, r.in.absent(c, ref.To, "reference"))
+	return ref.Missing(twin, r.in.absent(c, ref.To, wordReference))
 }

@@ -244,8 +244,15 @@ func (r *ruleRun) run(n *node, v any) {
 			r.violated(rule, "the object is too large for its rules to be checked", "split it into several")
 			return
 		case err != nil || result != types.True: // an error means that a needed field is missing
-			r.violated(rule, rule.message, "")
+			r.violated(rule, rule.message, ruleHints()[rule.message])
 		}
+	}
+}
+
+// ruleHints returns what to do about a violated rule, by the message of the rule in the CRDs of the Gateway API.
+func ruleHints() map[string]string {
+	return map[string]string{
+		"Must have port for Service reference": "a Service needs a port; if it is a Backend, write group: gateway.kgateway.dev and kind: Backend",
 	}
 }
 

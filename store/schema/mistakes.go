@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // mistakes collects the findings about one object. The embedded trail is the path of the value that is being
@@ -66,6 +67,9 @@ func (m *mistakes) unknown(n *node, name string) {
 		return
 	}
 	hint := nearest(name, n.fields, m.places(), m.trail)
+	if strings.ContainsRune(name, '\u00a0') {
+		hint = "write spaces in place of the no-break space U+00A0, which YAML reads as a part of the name"
+	}
 	m.add(UnknownField, "unknown field "+shown(name), hint)
 }
 

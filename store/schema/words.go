@@ -87,6 +87,9 @@ func (m *mistakes) typeHint(n *node, v any) string {
 	return ""
 }
 
+// Quoted is the beginning of a hint to write a number as text. The number in quotes follows.
+const Quoted = "put it in quotes: "
+
 // stringHint returns how to write the boolean or number v as a string in YAML. It returns "" for all other
 // values. If secret is true, the hint does not show v.
 func stringHint(v any, secret bool) string {
@@ -97,7 +100,7 @@ func stringHint(v any, secret bool) string {
 		if secret {
 			return "put it in quotes"
 		}
-		return fmt.Sprintf("put it in quotes: \"%v\"", v)
+		return fmt.Sprintf("%s\"%v\"", Quoted, v)
 	}
 	return ""
 }
@@ -221,7 +224,7 @@ func (m *mistakes) noForm(v any) {
 	address, _ := v.(map[string]any)
 	if text, ok := address["value"].(string); ok && address["type"] == "IPAddress" {
 		m.intoField("value")
-		m.add(InvalidValue, m.name()+m.quoted(text)+" is not an IP address", "for a name write type: Hostname")
+		m.add(InvalidValue, m.name()+m.quoted(text)+" is not an IP address", "write an address of the machine that Envoy runs on; names are not served")
 		m.out()
 		return
 	}

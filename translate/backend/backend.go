@@ -175,6 +175,10 @@ func (r Reference) IsBackend() bool { return r.To.Group == api.Group && r.To.Kin
 func (r Reference) UnknownKind() Resolution {
 	hint := fmt.Sprintf("refer to a Service, or to a Backend of group %s", api.Group)
 	switch { // a reference to routes needs both group and kind (EP-10943)
+	case r.To.Kind == "Service" && (r.To.Group == "core" || r.To.Group == "v1"):
+		hint = `write group: "", which is the group of Services, or leave group out`
+	case r.To.Kind == api.KindBackend:
+		hint = "write group: " + api.Group
 	case r.From.Kind != "HTTPRoute" || strings.HasSuffix(r.To.Kind, "Route") && r.To.Kind != "HTTPRoute":
 		// only HTTPRoutes can be children of another route (GEP-1058: of the same type)
 	case r.To.Group == "delegation.kgateway.dev":

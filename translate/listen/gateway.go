@@ -246,7 +246,9 @@ func (r *specReader) checkProtocol(field string, l *Listener) {
 	message := fmt.Sprintf("protocol %s is not supported", l.Protocol)
 	l.Accepted = manifest.Because(gwv1.ListenerReasonUnsupportedProtocol, message)
 	hint := "use HTTP, HTTPS, TLS, TCP or UDP; the other listeners of the Gateway are served"
-	if like := manifest.Nearest(string(l.Protocol), []string{"HTTP", "HTTPS", "TLS", "TCP", "UDP"}); like != "" {
+	if upper := strings.ToUpper(string(l.Protocol)); upper == "HTTP3" || upper == "HTTP/3" || upper == "QUIC" {
+		hint = "gatefold serves no HTTP/3: write HTTPS, which clients without HTTP/3 use; the other listeners of the Gateway are served"
+	} else if like := manifest.Nearest(string(l.Protocol), []string{"HTTP", "HTTPS", "TLS", "TCP", "UDP"}); like != "" {
 		hint = "did you mean " + like + "? The other listeners of the Gateway are served"
 	}
 	r.problem("UnsupportedProtocol", field+".protocol", message, hint)
