@@ -95,6 +95,9 @@ func (p *markdownPage) changes(heading string, list []plan.Change) {
 		for _, reason := range c.Reasons {
 			because = append(because, markdownText(reason.Text+placesWords(reason.At)))
 		}
+		if held := heldWords(c); held != "" {
+			because = append(because, markdownText("held: "+held))
+		}
 		regions := ""
 		for j, region := range c.Regions {
 			if j == maxRegions {

@@ -83,6 +83,9 @@ func (t *planPage) changes(heading string, list []plan.Change) {
 				fmt.Fprintf(&t.out, "            %s\n", line)
 			}
 		}
+		if held := heldWords(c); held != "" {
+			fmt.Fprintf(&t.out, "    held    %s\n", held)
+		}
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(&t.out, "    because %s%s\n", reason.Text, t.paint(faint, placesWords(reason.At)))
 		}
@@ -113,6 +116,8 @@ func effectWords(c plan.Change) string {
 		return "POLICY LOST: " + lost
 	case plan.Fails:
 		return "FAILS"
+	case plan.AsksLogin:
+		return "ASKS FOR A LOGIN"
 	case plan.OtherRule:
 		return "taken by " + c.Regions[0].After.Words()
 	case plan.OtherBackends:
@@ -121,6 +126,19 @@ func effectWords(c plan.Change) string {
 		return "other shares"
 	}
 	return "differs"
+}
+
+// heldWords returns what a running gatefold does in place of a change that errors in objects bring. It returns "" for any
+// other change.
+func heldWords(c plan.Change) string {
+	if len(c.Held) == 0 {
+		return ""
+	}
+	var names []string
+	for _, key := range c.Held {
+		names = append(names, key.String())
+	}
+	return fmt.Sprintf("a running gatefold keeps the last valid version of %s, and the answer before, until the error is fixed", strings.Join(names, ", "))
 }
 
 // exampleWords returns an example request as arguments of explain, for use in a shell.

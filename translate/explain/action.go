@@ -25,6 +25,8 @@ type Outcome struct {
 	// which the action fails closed (see ir.Action.ClosedBy). There are several objects if their settings were
 	// merged and it is not known which one decides.
 	By []manifest.Key
+	// Field is the field of a policy that answers instead of the rule's action, or "" if none does.
+	Field ir.Field
 	// Policed is true if a policy or a filter answers instead of the rule's action. Rejected is true if Envoy
 	// itself rejects the request before any policy or action.
 	Policed, Rejected bool

@@ -80,10 +80,11 @@ func filtered(rule *ir.Rule, r *request) (out Outcome, answers bool) {
 	return Outcome{Unless: unless}, false
 }
 
-// by returns a copy of o, which is the answer of a policy field's filter. In the copy, the field By has the objects
-// that cause this answer. If o.At names the object that decides, By has only this object. Otherwise By has all
+// by returns a copy of o, which is the answer of a policy field's filter. In the copy, Field is the policy field, and By
+// has the objects that cause this answer. If o.At names the object that decides, By has only this object. Otherwise By has all
 // objects from which the value of the policy field was read (action.Parts).
 func (o Outcome) by(action *ir.Action, field ir.Field) Outcome {
+	o.Field = field
 	kind := field.PartKind()
 	switch {
 	case o.At.Object != manifest.Key{}:

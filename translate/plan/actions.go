@@ -51,7 +51,7 @@ func (c *actionComparison) targets(p pair) (out []Reason) {
 	place := []Place{placeOfRule(p.after, false)}
 	x, y := answers(p.before.rule), answers(p.after.rule)
 	if x != y {
-		return []Reason{{fmt.Sprintf("%s; before: %s", y, x), c.targetPlaces(p)}}
+		return []Reason{{fmt.Sprintf("%s; before: %s%s", y, x, c.lostBackends(a)), c.targetPlaces(p)}}
 	}
 	if a.Forward == nil || b.Forward == nil {
 		return nil
@@ -68,6 +68,24 @@ func (c *actionComparison) targets(p pair) (out []Reason) {
 		}
 	}
 	return out
+}
+
+// lostBackends returns, in words, the errors because of which backends of an old action are missing now. The text begins
+// with "; ". It is "" if no backend is missing for that reason.
+func (c *actionComparison) lostBackends(a *ir.Action) (words string) {
+	if a.Forward == nil {
+		return ""
+	}
+	for _, backend := range a.Forward.Backends {
+		cluster := c.backends.clusters[0][backend.Cluster]
+		if cluster == nil || c.backends.clusters[1][backend.Cluster] != nil {
+			continue
+		}
+		for _, key := range cluster.Objects {
+			words += c.objects.errorWords("; ", key)
+		}
+	}
+	return words
 }
 
 // targetPlaces returns the places to blame for a changed answer of a rule. It returns the first of these that

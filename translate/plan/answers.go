@@ -72,7 +72,7 @@ func exampleOf(q explain.Query) Example {
 // answerOf converts an answer of package explain into an Answer.
 func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) Answer {
 	o := a.Outcome
-	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a), Unless: o.Unless, policed: o.Policed}
+	out := Answer{Status: o.Status, Location: o.Location, Outcome: outcomeOf(a), Unless: o.Unless, policed: o.Policed, login: asksLogin(o.Field)}
 	if o.GRPC {
 		out.GRPCStatus = grpcText(o.Status)
 	}
@@ -96,6 +96,11 @@ func answerOf(a explain.Answer, clusters map[string]*ir.Cluster, method string) 
 		out.Backends = append(out.Backends, share)
 	}
 	return out
+}
+
+// asksLogin reports whether a policy field that answers a request asks for a login.
+func asksLogin(field ir.Field) bool {
+	return slices.Contains([]ir.Field{ir.FieldBasicAuth, ir.FieldAPIKeyAuth, ir.FieldJWTAuth, ir.FieldOAuth2}, field)
 }
 
 // grpcText returns the gRPC status for an HTTP status, as number and name.

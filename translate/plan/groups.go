@@ -18,7 +18,7 @@ func newChangeGroups() *changeGroups { return &changeGroups{known: map[string]*C
 // add adds the regions of a change to an earlier change with the same answers, reasons and lost fields. If
 // there is no such change, it appends the new one.
 func (g *changeGroups) add(one *Change) {
-	key := fmt.Sprintf("%q %q %v", one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost)))
+	key := fmt.Sprintf("%q %q %v", one.Before.Words(), one.After.Words(), append(reasonKeys(one.Reasons), fmt.Sprint(one.Lost), fmt.Sprint(one.Held)))
 	if known := g.known[key]; known != nil {
 		known.Regions = append(known.Regions, one.Regions...)
 		return

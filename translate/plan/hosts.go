@@ -129,7 +129,7 @@ func (h *hostPair) add(p pair, r request, match string, reasons []Reason) {
 	}
 	region := h.region(p, match)
 	region.otherRule = p.before != nil && p.after != nil && !h.takeovers().sameRule(p)
-	change := Change{Regions: []Region{region}, Lost: p.lostFields(), Reasons: reasons}
+	change := Change{Regions: []Region{region}, Lost: p.lostFields(), Reasons: reasons, Held: h.heldBy(p)}
 	switch best, plain := h.withExample(change, p, r); {
 	case best != nil:
 		c.requests.add(best)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // objectChanges says which objects differ between the old and the new configuration, and which errors make objects
@@ -13,20 +14,25 @@ import (
 type objectChanges struct {
 	// kinds says how each object changed. It does not have equal objects.
 	kinds map[manifest.Key]Kind
-	// mistakes has the first error of each object in the new configuration.
-	mistakes map[manifest.Key]*manifest.Problem
+	// mistakes has the first error of each object in the new configuration, and former in the old one.
+	mistakes, former map[manifest.Key]*manifest.Problem
 }
 
 // newObjectChanges compares the objects of the old configuration (the parameter before) and of the new configuration
-// (the parameter after) by their hashes. For each object, it also keeps the first error in after.Problems.
+// (the parameter after) by their hashes. For each object, it also keeps its first error in each configuration.
 func newObjectChanges(before, after Side) *objectChanges {
-	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: map[manifest.Key]*manifest.Problem{}}
-	for i := range slices.Backward(after.Problems) {
-		if p := &after.Problems[i]; p.Severity == manifest.Error {
-			o.mistakes[p.Object] = p
+	return &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: firstErrors(after.Problems), former: firstErrors(before.Problems)}
+}
+
+// firstErrors returns the first error of each object.
+func firstErrors(problems []manifest.Problem) map[manifest.Key]*manifest.Problem {
+	first := map[manifest.Key]*manifest.Problem{}
+	for i := range slices.Backward(problems) {
+		if p := &problems[i]; p.Severity == manifest.Error {
+			first[p.Object] = p
 		}
 	}
-	return o
+	return first
 }
 
 // kindsOfObjects returns how each object changed. Equal objects are not in the map.
@@ -82,6 +88,42 @@ func (o *objectChanges) mistakeOf(object manifest.Key) string {
 		return p.Message
 	}
 	return ""
+}
+
+// wasMistaken returns the error because of which an object was missing before: the new configuration has the object, and
+// the old one does not. It returns "" if the object was not missing, or if no error names it.
+func (o *objectChanges) wasMistaken(object manifest.Key) string {
+	if p := o.former[object]; p != nil && o.kinds[object] == Added {
+		return p.Message
+	}
+	return ""
+}
+
+// gainedParent returns, in words, why a root route delegates requests to a child route that did not change.
+func (o *objectChanges) gainedParent(root manifest.Key) string {
+	switch {
+	case o.wasMistaken(root) != "":
+		return fmt.Sprintf("%s had an error (%s)", root, o.wasMistaken(root))
+	case o.kinds[root] == Added:
+		return root.String() + " is new"
+	case o.kinds[root] == Changed:
+		return root.String() + " changed"
+	}
+	return "its parents changed"
+}
+
+// attachment returns, in words, why a root route that did not change is attached to a Gateway in one configuration alone.
+func (o *objectChanges) attachment(gateway string) string {
+	key := ir.GatewayKey(gateway)
+	switch o.kinds[key] {
+	case Added:
+		return key.String() + " is new"
+	case Removed:
+		return key.String() + " is gone"
+	case Changed:
+		return key.String() + " changed"
+	}
+	return "its parents, or what admits it there, changed"
 }
 
 // lostParent returns, in words, why a root route no longer delegates requests to a child route that did not change.

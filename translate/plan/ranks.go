@@ -17,8 +17,12 @@ const (
 	// LosesPolicy: a policy field no longer applies. Change.Lost names the field. The Example may get the same
 	// answer.
 	LosesPolicy Effect = "loses-policy"
-	// Fails: before the change, Envoy forwarded or redirected the request. After the change, it does neither.
+	// Fails: before the change, Envoy forwarded or redirected the request. After the change, it does neither,
+	// for another reason than a login.
 	Fails Effect = "fails"
+	// AsksLogin: before the change, Envoy forwarded or redirected the request. After the change, a policy asks for a
+	// password, a key, a token or a sign-in.
+	AsksLogin Effect = "asks-login"
 	// OtherRule: another rule matches the request.
 	OtherRule Effect = "other-rule"
 	// OtherBackends: other backends get the request.
@@ -31,7 +35,7 @@ const (
 
 // allEffects returns all effects, the most important first.
 func allEffects() []Effect {
-	return []Effect{Opens, LosesPolicy, Fails, OtherRule, OtherBackends, OtherShares, Differs}
+	return []Effect{Opens, LosesPolicy, Fails, AsksLogin, OtherRule, OtherBackends, OtherShares, Differs}
 }
 
 // effect returns the effect of a change: the first of allEffects that applies.
@@ -43,6 +47,8 @@ func (c *Change) effect() Effect {
 		return Opens
 	case len(c.Lost) > 0:
 		return LosesPolicy
+	case passed(c.Before) && c.After.login:
+		return AsksLogin
 	case passed(c.Before) && !passed(c.After):
 		return Fails
 	case region.otherRule:

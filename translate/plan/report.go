@@ -63,6 +63,9 @@ type Change struct {
 	Effect Effect `json:"effect"`
 	// Lost are the policy fields that no longer apply, as paths below the policy's spec.
 	Lost []ir.Field `json:"lost,omitempty"`
+	// Held are objects of the old configuration whose newest versions have errors. A running gatefold keeps their last
+	// valid versions, and with them the answer before. The answer after is that of a start without a saved state.
+	Held []manifest.Key `json:"held,omitempty"`
 	// Regions has at least one region. Example is a request of the first region.
 	Regions []Region `json:"regions"`
 	Example Example  `json:"example"`
@@ -150,6 +153,7 @@ type Answer struct {
 	Unless []string `json:"unless,omitempty"`
 
 	policed bool // a policy, not a backend or the rule, answers
+	login   bool // the policy asks for a login: a password, key, token or sign-in
 }
 
 // sameAs reports whether two answers are the same for the client and the backends. It ignores:
@@ -159,7 +163,7 @@ type Answer struct {
 //     the client gets this status, whichever backend is chosen
 func (a Answer) sameAs(b Answer) bool {
 	seen := func(a Answer) Answer {
-		a.Unless, a.policed, a.Backends = nil, false, slices.Clone(a.Backends)
+		a.Unless, a.policed, a.login, a.Backends = nil, false, false, slices.Clone(a.Backends)
 		if a.Outcome != explain.Forwarded {
 			a.Reason = "" // the reason is not part of the answer
 		}

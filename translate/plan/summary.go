@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store"
@@ -101,6 +102,8 @@ func (r *Report) summarize() {
 			on = fmt.Sprintf(" on %d listeners", listeners)
 		}
 		say(n, one+on, many+on)
+		held, _, _ := kindsOf(slices.DeleteFunc(slices.Clone(list), func(c Change) bool { return len(c.Held) == 0 }))
+		say(held, "of them is held on a running gatefold until an error is fixed", "of them are held on a running gatefold until errors are fixed")
 	}
 	kinds(r.Requests, "kind of request gets another answer", "kinds of requests get another answer")
 	kinds(r.Handling, "kind of request is handled otherwise", "kinds of requests are handled otherwise")

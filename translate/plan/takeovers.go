@@ -152,7 +152,7 @@ func (t *takeovers) words(p pair, ofBefore, ofAfter ruleOutcome) string {
 		return t.afterWords(p.after, ofAfter)
 	case ofBefore == unchanged && p.before.match == p.after.match:
 		return fmt.Sprintf("%s now takes the requests of %s, which has the same match and comes later", b.Words(), a.Words())
-	case ofBefore == absent && ofAfter == absent:
+	case ofBefore == absent && ofAfter == absent && t.isNew(p.after):
 		return fmt.Sprintf("%s is new, in the place of %s, which is gone", b.Words(), a.Words())
 	case ofBefore == hidden:
 		return t.afterWords(p.after, ofAfter) + fmt.Sprintf("; the host %s is more specific than %s, which has %s", t.views[1].Domain, t.views[0].Domain, a.Words())
@@ -195,7 +195,23 @@ func (t *takeovers) afterWords(e *entry, outcome ruleOutcome) string {
 	case hidden, unchanged:
 		return name + " takes the requests"
 	}
-	return name + " is new"
+	source, root := e.rule.Source.Key, e.rule.Root.Key
+	switch {
+	case t.objects.wasMistaken(source) != "":
+		return fmt.Sprintf("%s is used now; before, %s had an error (%s)", name, source, t.objects.wasMistaken(source))
+	case t.isNew(e):
+		return name + " is new"
+	case root != source:
+		return name + " is reached now: " + t.objects.gainedParent(root)
+	}
+	return name + " is attached now: " + t.objects.attachment(t.key.gateway)
+}
+
+// isNew reports whether a rule that the old configuration lacks is new in the user's files: its route is new or changed.
+// Otherwise the route is as before, and something else, such as a parent, brings the rule.
+func (t *takeovers) isNew(e *entry) bool {
+	kind := t.objects.kinds[e.rule.Source.Key]
+	return kind == Added || kind == Changed
 }
 
 // beforeWords returns the text that explains why a rule no longer gets its requests. The parameter e is the entry of
@@ -218,6 +234,9 @@ func (t *takeovers) beforeWords(e *entry, outcome ruleOutcome) string {
 	}
 	if t.objects.mistakeOf(route) != "" {
 		return name + " is not used" + t.objects.errorWords(", as ", route)
+	}
+	if t.objects.kinds[route] == "" {
+		return name + " is no longer attached: " + t.objects.attachment(t.key.gateway)
 	}
 	return name + " is gone"
 }
