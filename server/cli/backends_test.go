@@ -23,8 +23,7 @@ func TestADeadBackendIsLeftOut(t *testing.T) {
 	s.addPair("checked", check+"http: {path: /healthz}}\n", "")
 	s.addPair("connected", check+"tcp: {}}\n", "")
 	s.addPair("ejected", "  outlierDetection: {consecutive5xx: 3, interval: 100ms, baseEjectionTime: 10m}\n", "")
-	// Envoy gives up where more than 3 requests are retried at a time.
-	s.addPair("retried", "  circuitBreakers: {maxRetries: 1000}\n", "    retry: {attempts: 1}\n")
+	s.addPair("retried", "", "    retry: {attempts: 1}\n")
 	watched := []string{"checked", "connected", "ejected", "retried"}
 	var targets []envoytest.Target
 	for _, name := range append(watched, "plain") {

@@ -304,7 +304,7 @@ type CircuitBreakers struct {
 	//
 	// +kubebuilder:validation:Minimum=1
 	MaxRequests *int32 `json:"maxRequests,omitempty"`
-	// MaxRetries is the highest number of active retries; 3 when it is not set.
+	// MaxRetries is the highest number of active retries; 1024 when it is not set.
 	//
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`

@@ -3,8 +3,8 @@ package ir
 import "time"
 
 // Upstream configures how Envoy connects to the endpoints of a Cluster, chooses among them and checks them. nil
-// fields keep the defaults: those of package xds for ConnectTimeout, BufferLimit and Balancer.PanicPercent, and those
-// of Envoy for the others.
+// fields keep the defaults: those of package xds for ConnectTimeout, BufferLimit, Balancer.PanicPercent and
+// Breakers.Retries, and those of Envoy for the others.
 type Upstream struct {
 	ConnectTimeout *time.Duration
 	// BufferLimit limits the buffer of one connection, in bytes. 0 means no limit.
@@ -101,7 +101,7 @@ type Outliers struct {
 }
 
 // Breakers are Envoy's circuit breakers for a cluster: limits of the load that Envoy sends to the cluster at the
-// same time. nil fields mean Envoy's defaults.
+// same time. nil fields mean the defaults (see Upstream).
 type Breakers struct {
 	Connections, Pending, Requests, Retries *uint32
 	// Remaining is true if Envoy's statistics show how much of each limit is unused.

@@ -23,6 +23,10 @@ const (
 	// default of 50, Envoy would send new requests to draining endpoints during every larger rollout. With 1,
 	// draining endpoints are the last resort.
 	panicPercent = 1
+	// maxRetries is how many requests Envoy retries at a time for one cluster. With Envoy's default of 3, a rule with
+	// retries would fail with its fourth client while an endpoint is dead. It is as many as Envoy's defaults allow
+	// requests, and connections, so that no retry fails where a first attempt would not.
+	maxRetries = 1024
 	// bufferLimit limits the buffer of one connection, in bytes.
 	bufferLimit = 32 << 10
 
@@ -45,6 +49,7 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 		CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
 			HealthyPanicThreshold: &typev3.Percent{Value: panicPercent},
 		},
+		CircuitBreakers:               breakers(&ir.Breakers{}),
 		TypedExtensionProtocolOptions: protocolOptions(c),
 	}
 	switch c.Discovery {

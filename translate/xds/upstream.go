@@ -200,10 +200,15 @@ func outliers(from *ir.Outliers) *clusterv3.OutlierDetection {
 	return to
 }
 
+// breakers returns Envoy's circuit breakers. What is not set has Envoy's default, but for maxRetries.
 func breakers(from *ir.Breakers) *clusterv3.CircuitBreakers {
+	retries := optionalNumber(from.Retries)
+	if retries == nil {
+		retries = wrapperspb.UInt32(maxRetries)
+	}
 	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
 		MaxConnections: optionalNumber(from.Connections), MaxPendingRequests: optionalNumber(from.Pending),
-		MaxRequests: optionalNumber(from.Requests), MaxRetries: optionalNumber(from.Retries),
+		MaxRequests: optionalNumber(from.Requests), MaxRetries: retries,
 		TrackRemaining: from.Remaining,
 	}}}
 }
