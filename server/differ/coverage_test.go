@@ -166,6 +166,7 @@ func exempted() map[string]string {
 		"ir.Extras.Preflight":                    "xds sets it while it encodes a rule for preflight requests",
 		"api.ACLDenyResponse.AddBlockedByHeader": "the old name of BlockedByHeaderName: the case policy-acl-forwarded",
 		"api.ACLRule.Response":                   "no manifest has it: a merge sets it",
+		"ir.ACLRule.Response":                    "a merge by DeepMergePreferParent sets it: the case policy-acl-merge",
 		"ir.Extras.Replaced":                     "the View has the policies of the host merged into its rules",
 		"ir.Redirect.PortLessIn":                 "a route on one port number of both protocols sets it, by two Gateways: the case filter-redirect-port",
 	}

@@ -49,6 +49,7 @@ func (w *world) rare() object {
 		{"acl": object{"denyResponse": object{"blockedByHeaderName": "x-blocked-by"}, "defaultAction": "allow", "rules": list{object{"name": "office", "action": "deny", "cidrs": list{"203.0.113.0/24"}}}}},
 		{"rateLimit": object{"local": object{"tokenBucket": object{"maxTokens": 100000, "fillInterval": "1h"}, "percentEnforced": 50}}},
 		{"basicAuth": object{"secretRef": object{"name": "people", "namespace": w.namespace}}},
+		{"basicAuth": object{"users": list{"alice:{SHA}L55TUjtiq8FBorTWAZ0jy6g129A="}}},
 	}
 	return all[w.number%len(all)]
 }
