@@ -27,6 +27,7 @@ const module = "github.com/gatefold/gatefold"
 var conditionsOnly = []string{
 	"Accepted", "ResolvedRefs", "Programmed", "NoConflicts", "Pending", "ListenersNotValid", "ListenersNotResolved",
 	"ConfigurationChanged", "ParentNotProgrammed", "Valid", "IncompatibleFilters", "PortUnavailable", "NoValidCACertificate",
+	"OverlappingHostnames", "OverlappingCertificates",
 }
 
 // TestEveryCodeHasAnEntry reads the types of the whole program and finds each constant
