@@ -2,8 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
 )
 
@@ -34,28 +31,6 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 		r.invalid = newInvalid(object, d.written(at), findings)
 	}
 	d.rejected = append(d.rejected, r)
-}
-
-// notServed reports an object of a kind that gatefold knows and does not serve: as an error if k.Error is true,
-// otherwise as a warning. It does not mark the document as broken, because nothing in it is invalid.
-func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema.KindNotServed) {
-	p := manifest.Problem{
-		Code: schema.NotServed, Severity: manifest.Warning, Field: "kind", Hint: cmp.Or(k.Instead, "remove the object"),
-	}
-	if k.Error {
-		p.Severity = manifest.Error
-	}
-	if k.Targets {
-		words, unserved := servedWithout(object)
-		k.Meaning = cmp.Or(words, k.Meaning, "its targets are served without it")
-		if unserved != nil {
-			p.Unserved = &[]manifest.Unserved{*unserved}
-		}
-	}
-	p.Message = fmt.Sprintf("%s has the kind %s; gatefold does not serve it: %s", cmp.Or(k.Of, "kgateway"), k.Kind, k.Meaning)
-	broken := d.broken
-	d.report(at, object, p)
-	d.broken = broken
 }
 
 // maxUnserved limits the records of policies that gatefold does not serve: at most maxUnserved policies are

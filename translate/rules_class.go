@@ -6,6 +6,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -101,15 +102,17 @@ func (r *classRules) nearClass(c *memo.Ctx, name string) string {
 	return nearName(name, []string{implicitClass})
 }
 
-// classVerdict returns the verdict for a GatewayClass. It rejects a class of gatefold with a parametersRef,
-// because no kind of parameters is supported. The Gateways of the class are still served, without the
-// parameters.
+// classVerdict returns the verdict for a GatewayClass. It rejects a class of gatefold with parameters of an unknown kind
+// (listen.IgnoresParameters). The Gateways of the class are still served, without the parameters.
 func classVerdict(object *manifest.Object) manifest.Verdict[gwv1.GatewayClassConditionReason] {
 	class, ok := manifest.As[*gwv1.GatewayClass](object)
 	if !ok || class.Spec.ControllerName != status.ControllerName || class.Spec.ParametersRef == nil {
 		return manifest.Verdict[gwv1.GatewayClassConditionReason]{}
 	}
 	ref := class.Spec.ParametersRef
+	if listen.IgnoresParameters(ref.Group, ref.Kind) {
+		return manifest.Verdict[gwv1.GatewayClassConditionReason]{}
+	}
 	return manifest.Verdict[gwv1.GatewayClassConditionReason]{
 		Reason:  gwv1.GatewayClassReasonInvalidParameters,
 		Message: fmt.Sprintf("parameters of kind %s of group %q are not supported", ref.Kind, ref.Group),

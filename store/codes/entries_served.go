@@ -15,7 +15,7 @@ func ofGateways() []Entry {
 		{"InvalidCACertificateRef", Error, "The object with the CA certificates does not exist, or has no usable `ca.crt`.", "Create it, or correct the name."},
 		{"InvalidCertificateRef", Error, "The Secret of a listener does not exist, or has no usable certificate and key. The listener is not served without another certificate.", "Create the Secret (`kubernetes.io/tls`), or correct the name."},
 		{"InvalidClientCertificateRef", Error, "The Secret with the Gateway's client certificate does not exist, or cannot be used. The Gateway shows backends no certificate.", "Create the Secret, or correct the name."},
-		{"InvalidParameters", Error, "A Gateway or GatewayClass refers to parameters. gatefold takes none.", "Remove `parametersRef`; use flags and annotations."},
+		{"InvalidParameters", Error, "A Gateway or GatewayClass refers to parameters of an unknown kind. The Gateway is not served; Gateways of such a class are. Those of kgateway are ignored.", "Remove `parametersRef`; use flags and annotations."},
 		{"InvalidRouteKinds", Error, "`allowedRoutes.kinds` names a kind that cannot attach to this protocol.", "Use the kinds that the hint lists, or leave `kinds` out."},
 		{"ListenerConflict", Error, "Two TCP listeners, or two UDP listeners, want one port, or two listeners of one object have the same name. Of one object, neither is served, of two objects, the later one is not; the other listeners are.", "Give one of them a port of its own, or rename it."},
 		{"NotAllowed", Error, "The Gateway does not admit this ListenerSet.", "Have the Gateway's `allowedListeners` admit its namespace."},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -86,6 +87,7 @@ func harmless(kind apischema.GroupKind) bool {
 // some of the kinds, schema.KindNotServed says whether they affect traffic (Error), and whether their objects have
 // targetRefs (Targets). The first of these rules that applies decides what else happens:
 //   - If the object has targets, such as targetRefs, and all can be read, the targets fail closed.
+//   - If the object has parameters of Gateways that limit clients, the import is blocked.
 //   - If the kind is known not to affect traffic, nothing else happens.
 //   - If the kind is known to have no targetRefs, Settle makes the objects that refer to this object fail closed.
 //   - In all other cases, the import is blocked.
@@ -103,6 +105,9 @@ func (c *classifier) unservedPolicy(object *item) {
 		c.protecting(object.place, object.name(), "gatefold does not serve the kind "+kind.String()+": its targets are closed", hint)
 		c.closing.becauseOf(object.name(), "gatefold does not serve the kind "+kind.String())
 		c.closing.closeTargets(object, targets, object.name())
+	case isKnown && known.Parameters && limitsClients(object):
+		c.block(object.place, object.name(), "it limits who connects to its Gateways, by loadBalancerSourceRanges",
+			"write an acl into a TrafficPolicy of the Gateways, and leave it out with --accept "+object.name())
 	case isKnown && !known.Error:
 		c.add(Different, object.place, object.name(), "left out: "+known.Meaning)
 	case isKnown && !known.Targets:
@@ -111,6 +116,13 @@ func (c *classifier) unservedPolicy(object *item) {
 	default:
 		c.block(object.place, object.name(), "gatefold does not know the kind "+kind.String()+", nor what it protects", hint)
 	}
+}
+
+// limitsClients reports whether parameters of Gateways, or overlays in them, limit the addresses of clients.
+func limitsClients(parameters *item) bool {
+	found := false
+	Leaves(parameters.fields, func(path string, _ any) { found = found || strings.Contains(path, ".loadBalancerSourceRanges") })
+	return found
 }
 
 // parameters checks the parametersRef of a GatewayClass. It blocks the import if the parameters object is not

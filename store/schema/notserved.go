@@ -57,6 +57,9 @@ type KindNotServed struct {
 	// Targets is true if objects of the kind are policies with targetRefs. gatefold serves the targets of such
 	// a policy without the policy, and a message names these targets.
 	Targets bool `json:"targets"`
+	// Parameters is true if objects of the kind are what parametersRef of a Gateway or GatewayClass names, and say how
+	// a cluster runs Envoy. Gateways are served without them, and a message lists their fields.
+	Parameters bool `json:"parameters"`
 	// Meaning describes for users how ignoring the object affects traffic. A message contains it if Targets is
 	// false, or if gatefold can read no target of the object.
 	Meaning string `json:"meaning"`
@@ -77,6 +80,12 @@ var readNotServed = sync.OnceValue(func() (all notServed) {
 func OptionNotServed(name string) (hint string, ok bool) {
 	hint, ok = readNotServed().Options[name]
 	return hint, ok
+}
+
+// IgnoresParameters reports whether Gateways are served without objects of a kind that a parametersRef names
+// (KindNotServed.Parameters).
+func IgnoresParameters(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(readNotServed().Kinds, func(k KindNotServed) bool { return k.Parameters && k.Group == gk.Group && k.Kind == gk.Kind })
 }
 
 // KindNotServed returns the entry of a kind in notServedFile. ok is false for all other kinds.

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
@@ -190,10 +192,11 @@ func (r *specReader) rejectAddress(field, message string) {
 	}
 }
 
-// readParameters rejects a Gateway with a reference to parameters, because no kind of parameters is supported.
-// The Gateway may be unsafe without its parameters.
+// readParameters rejects a Gateway with a reference to parameters of an unknown kind: the Gateway may be unsafe without
+// its parameters. What kgateway's parameters say is about how a cluster runs Envoy (schema.IgnoresParameters); the store
+// reports their fields.
 func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
-	if from == nil || from.ParametersRef == nil {
+	if from == nil || from.ParametersRef == nil || IgnoresParameters(from.ParametersRef.Group, from.ParametersRef.Kind) {
 		return
 	}
 	message := fmt.Sprintf("parameters of kind %s of group %q are not supported", from.ParametersRef.Kind, from.ParametersRef.Group)
@@ -201,6 +204,11 @@ func (r *specReader) readParameters(from *gwv1.GatewayInfrastructure) {
 	if r.Unusable.Good() {
 		r.Unusable = manifest.Because(gwv1.GatewayReasonInvalidParameters, message)
 	}
+}
+
+// IgnoresParameters reports whether Gateways are served without the parameters of a kind (schema.IgnoresParameters).
+func IgnoresParameters(group gwv1.Group, kind gwv1.Kind) bool {
+	return schema.IgnoresParameters(apischema.GroupKind{Group: string(group), Kind: string(kind)})
 }
 
 // unusable returns the value of Listener.Taken for a Gateway that cannot be served. Its reason is Invalid if
