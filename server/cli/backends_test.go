@@ -43,8 +43,8 @@ func TestADeadBackendIsLeftOut(t *testing.T) {
 		"checked": health.CheckFailed, "connected": health.CheckFailed, "ejected": health.Ejected,
 	})
 	for _, want := range []string{
-		`\nedge-1 +Backend default/checked +1 of 2 +` + dead + ` +its health check fails \(BackendConfigPolicy default/checked\)\n`,
-		`\nedge-1 +Backend default/ejected +1 of 2 +` + dead + ` +outlier detection ejected it \(BackendConfigPolicy default/ejected\)\n`,
+		`\nedge-1 +default/eg +Backend default/checked +1 of 2 +` + dead + ` +its health check fails \(BackendConfigPolicy default/checked\)\n`,
+		`\nedge-1 +default/eg +Backend default/ejected +1 of 2 +` + dead + ` +outlier detection ejected it \(BackendConfigPolicy default/ejected\)\n`,
 	} {
 		if code, text := s.status("text"); code != exitFindings || !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("exit code %d, and no line %s in\n%s", code, want, text)
