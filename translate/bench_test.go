@@ -192,7 +192,7 @@ func TestAnEditTouchesWhatItChanges(t *testing.T) {
 	w.apply(before)
 	w.apply(after)
 	want := []string{
-		"alone HTTPRoute default/r250", "flat HTTPRoute default/r250 :8080", "host default/eg:8080 h0.example.com",
+		"alone HTTPRoute default/r250", "flat HTTPRoute default/r250 :8080", "hides default/eg:8080 h0.example.com", "host default/eg:8080 h0.example.com",
 		"mount HTTPRoute default/r250", "mounted HTTPRoute default/r250", "routeconfig default/eg:8080",
 		"routestatus HTTPRoute default/r250", "trial HTTPRoute default/r250 :8080",
 	}

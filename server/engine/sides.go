@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/plan"
@@ -65,12 +66,16 @@ type sideReader struct {
 // resourceKey identifies an Envoy resource of a Gateway.
 type resourceKey struct{ gateway, typ, name string }
 
-// read passes the Tree of a side through store and translate. frozen is true if the Store did not apply the
-// Tree. The error is that of the store, the translator or ctx.
-func (r *sideReader) read(side int) (out plan.Side, frozen bool, err error) {
+// read passes the Tree of a side through store and translate. apart is true if the Tree must be read alone: the Store
+// did not apply it, or the translator would remember the headers of a GatewayExtension that it does not have. The error
+// is that of the store, the translator or ctx.
+func (r *sideReader) read(side int) (out plan.Side, apart bool, err error) {
 	change, err := r.reader.apply(r.ctx, r.trees[side], store.Turn{})
 	if err != nil || change.Hold != "" {
 		return out, change.Hold != "", err
+	}
+	if slices.ContainsFunc(change.Gone, func(key manifest.Key) bool { return key.Kind == api.KindGatewayExtension }) {
+		return out, true, nil
 	}
 	if err := r.translator.Take(r.ctx, change); err != nil {
 		return out, false, err

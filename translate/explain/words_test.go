@@ -59,7 +59,7 @@ func TestEveryPolicyFieldHasWords(t *testing.T) {
 		"transformation":  "set x-a, remove x-b, in answers add x-c",
 		"headerModifiers": "remove x",
 		"autoHostRewrite": "the host becomes the DNS name of the endpoint",
-		"hashPolicies":    "the endpoint follows from header x-user, cookie id, client address",
+		"hashPolicies":    "nothing: no backend of the rule is balanced by a hash of the route",
 		"timeouts":        "request 5s, streamIdle 5s",
 	} {
 		if words[field] != want {
