@@ -30,6 +30,6 @@ COPY --from=build --chown=65532:65532 /out/run /var/lib/gatefold
 COPY --from=build --chown=65532:65532 /out/run /git
 ENV PATH=/usr/local/bin
 USER 65532:65532
-HEALTHCHECK --interval=5s --timeout=3s CMD ["gatefold", "healthcheck"]
+HEALTHCHECK --interval=5s --timeout=3s --start-period=60s CMD ["gatefold", "healthcheck"]
 ENTRYPOINT ["gatefold"]
 CMD ["serve", "/etc/gatefold"]

@@ -17,6 +17,8 @@ type Options struct {
 	// XDSAddress and AdminAddress are "host:port" or "unix:/path". With port 0 the system chooses a free port. ""
 	// means 127.0.0.1:18000 and 127.0.0.1:19000.
 	XDSAddress, AdminAddress string
+	// AdminHosts are the names by which clients may ask for the admin pages (admin.Options.Hosts).
+	AdminHosts []string
 	// XDSInsecure allows XDSAddress to be reachable from other hosts without TLS. Every client that connects can
 	// then read the secrets of any Gateway.
 	XDSInsecure bool

@@ -172,7 +172,7 @@ func (s *Server) adminOptions() admin.Options {
 	return admin.Options{
 		Log: s.log, Metrics: s.metrics.Registry, Panics: s.metrics.AdminPanics,
 		Board: s.board, Loaded: s.loaded, Envoys: envoyPages{s.core, s.transport}, Folder: s.options.Folder, Survives: s.survives,
-		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime, Page: page.New,
+		Profile: s.options.Profile, ConnectionTime: s.options.ConnectionTime, Page: page.New, Hosts: s.options.AdminHosts,
 	}
 }
 

@@ -20,6 +20,7 @@ type project struct {
 	name    string // the project's
 	folder  string
 	address string // where Envoy answers
+	page    string // where the page is
 	compose []string
 	files   []string // more files than docker-compose.yaml
 	profile string
@@ -30,6 +31,7 @@ func TestCompose(t *testing.T) {
 	p := newProject(t, findEngine(t))
 	p.run("build")
 	p.run("up", "-d")
+	p.step("the page, for this machine alone", p.showsPage)
 	p.step("an edit of a mounted file", p.edits)
 	p.step("a mistake in a mounted file", p.mistakes)
 	p.step("gatefold is restarted", p.restarts)
@@ -53,10 +55,10 @@ func newProject(t *testing.T, e *engine) *project {
 	t.Helper()
 	folder := t.TempDir()
 	copyTree(t, folder, "../..")
-	port := envoytest.FreePort(t)
+	port, page := envoytest.FreePort(t), envoytest.FreePort(t)
 	name := fmt.Sprintf("gatefold-test-%d-%d", os.Getpid(), port) // no other project's
-	p := &project{engine: e, name: name, folder: folder, address: fmt.Sprintf("127.0.0.1:%d", port), compose: []string{"docker", "compose"}}
-	p.env = append(p.env, fmt.Sprintf("GATEFOLD_PORT=%d", port))
+	p := &project{engine: e, name: name, folder: folder, address: fmt.Sprintf("127.0.0.1:%d", port), page: fmt.Sprintf("127.0.0.1:%d", page), compose: []string{"docker", "compose"}}
+	p.env = append(p.env, fmt.Sprintf("GATEFOLD_PORT=%d", port), fmt.Sprintf("GATEFOLD_PAGE_PORT=%d", page), "GATEFOLD_VERSION=v1.2.3-test")
 	if _, err := p.try("docker", "compose", "version"); err != nil {
 		p.compose = []string{"docker-compose"}
 	}
@@ -185,6 +187,23 @@ func greet(t *testing.T, routes, greeting string) string {
 		t.Fatal("examples/compose/routes.yaml greets with no hello")
 	}
 	return changed
+}
+
+// showsPage reads the page on the host's loopback. A request by a name, as a web page of a stranger would send it, is
+// refused. The version of the build is in the image.
+func (p *project) showsPage(t *testing.T) {
+	for host, want := range map[string]int{p.page: 200, "localhost": 200, "attacker.example": 403} {
+		envoytest.Wait(t, "the page for "+host, func() error {
+			response, err := envoytest.Try(envoytest.Request{Address: p.page, Host: host, Path: "/"})
+			if err == nil && response.Status != want {
+				err = fmt.Errorf("status %d, want %d", response.Status, want)
+			}
+			return err
+		})
+	}
+	if out := p.run("exec", "-T", "gatefold", "gatefold", "version"); !strings.Contains(out, "v1.2.3-test") {
+		t.Error("the version is not in the image:", out)
+	}
 }
 
 func (p *project) edits(t *testing.T) {

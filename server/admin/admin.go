@@ -104,6 +104,9 @@ type Options struct {
 	Folder  Folder // nil if there is no folder
 	// Survives runs a task, and reports whether the task ended without a panic. A panic is logged.
 	Survives func(task string, run func()) bool
+	// Hosts are names that the Host header of a request may have, beside IP addresses and localhost. If there are none,
+	// it may have any name on an address other than loopback.
+	Hosts []string
 	// Profile adds /debug/pprof, for clients on this host only.
 	Profile bool
 	// ConnectionTime is how long a client may take to send a request.
@@ -170,7 +173,7 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusNotFound, word{Error: "there is no page " + r.URL.Path})
 	})
-	return p.rescued(guard(mux, address))
+	return p.rescued(guard(mux, address, p.Hosts))
 }
 
 // word is the answer of a page that has only a status or an error.

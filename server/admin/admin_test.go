@@ -109,3 +109,33 @@ func withLocalAddr(ctx context.Context, address net.Addr) context.Context {
 	}
 	return context.WithValue(ctx, http.LocalAddrContextKey, address)
 }
+
+// With names of --admin-hosts, only these, addresses and localhost are answered, at any address: a web page of another
+// name that resolves to this host reads nothing. Without them, any name is answered on an address other than loopback.
+func TestOnlyKnownHostsAreAnswered(t *testing.T) {
+	pages := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, word{}) })
+	everywhere, loopback := &net.TCPAddr{IP: net.IPv4(172, 18, 0, 2)}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	for _, c := range []struct {
+		reached *net.TCPAddr
+		hosts   []string
+		host    string
+		want    int
+	}{
+		{everywhere, []string{"gateway.lan"}, "127.0.0.1:19000", 200},
+		{everywhere, []string{"gateway.lan"}, "[::1]:19000", 200},
+		{everywhere, []string{"gateway.lan"}, "LOCALHOST:19000", 200},
+		{everywhere, []string{"gateway.lan"}, "Gateway.lan:19000", 200},
+		{everywhere, []string{"gateway.lan"}, "attacker.example:19000", 403},
+		{everywhere, nil, "attacker.example:19000", 200},
+		{loopback, []string{"gateway.lan"}, "gateway.lan", 200},
+		{loopback, nil, "gateway.lan", 403},
+	} {
+		request := httptest.NewRequestWithContext(withLocalAddr(t.Context(), c.reached), http.MethodGet, "/", nil)
+		request.Host = c.host
+		response := httptest.NewRecorder()
+		guard(pages, c.reached, c.hosts).ServeHTTP(response, request)
+		if response.Code != c.want {
+			t.Errorf("%s at %s with %q: status %d, want %d", c.host, c.reached, c.hosts, response.Code, c.want)
+		}
+	}
+}

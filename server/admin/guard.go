@@ -4,20 +4,23 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
 
 // guard returns a handler that passes only allowed requests on to the handler of the admin pages (the parameter
 // pages). Allowed are GET and HEAD, and any method for ReloadPath. A request that a browser sends on behalf of a web
-// page of another origin is rejected. Over loopback, the Host of a request must be an IP address or localhost.
-// Without this check, a web page whose own name resolves to this host (DNS rebinding) could read the configuration.
-func guard(pages http.Handler, address net.Addr) http.Handler {
+// page of another origin is rejected. Over loopback, and everywhere if the list hosts has names, the Host of a request
+// must be an IP address, localhost, or one of hosts. Without this check, a web page whose own name resolves to this host
+// (DNS rebinding) could read the configuration.
+func guard(pages http.Handler, address net.Addr, hosts []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
+		checked := ok && (tcp.IP.IsLoopback() || len(hosts) > 0)
 		switch {
-		case ok && tcp.IP.IsLoopback() && !namesAddress(r.Host):
-			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address or localhost"})
+		case checked && !namesAddress(r.Host) && !slices.Contains(hosts, hostOf(r.Host)):
+			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address, localhost or a name of --admin-hosts"})
 		case fromElsewhere(r):
 			answer(w, http.StatusForbidden, word{Error: "a page of another site may not read these pages"})
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != ReloadPath:
@@ -73,12 +76,18 @@ func fromElsewhere(r *http.Request) bool {
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// namesAddress reports whether a Host header is an IP address or localhost. Such a Host is safe, because an
-// attacker's DNS server cannot choose the address for it.
-func namesAddress(host string) bool {
+// hostOf returns a Host header without its port, in lower case.
+func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
+	return strings.ToLower(host)
+}
+
+// namesAddress reports whether a Host header is an IP address or localhost. Such a Host is safe, because an
+// attacker's DNS server cannot choose the address for it.
+func namesAddress(host string) bool {
+	host = hostOf(host)
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil || host == "localhost"
 }

@@ -55,6 +55,7 @@ func serveCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.server.XDSAddress, "xds-address", defaultXDSAddress, "where Envoys connect: HOST:PORT or unix:/path")
 	flags.StringVar(&o.server.AdminAddress, "admin-address", defaultAdminAddress, "where /readyz, /metrics and /api/v1 are served: HOST:PORT or unix:/path")
+	flags.StringSliceVar(&o.server.AdminHosts, "admin-hosts", nil, "names by which browsers and others may ask for the admin pages, beside IP addresses and localhost (default: any on an address other than loopback)")
 	flags.BoolVar(&o.server.XDSInsecure, "xds-insecure", false, "let --xds-address be reached from other hosts, without TLS: they can read every secret")
 	flags.BoolVar(&o.server.Profile, "pprof", false, "add /debug/pprof to the admin pages, over loopback and unix sockets alone: CPU and heap profiles for go tool pprof")
 	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
