@@ -31,7 +31,7 @@ type rule struct {
 	field   string                        // the field below the node that the rule is about; "" for the node
 }
 
-// program returns the compiled CEL program of r. If small is true, the object is small (see isSmall), and
+// program returns the compiled CEL program of r. If small is true, the value is small (see isSmall), and
 // program prefers r.plain, which has no cost limit. If small is false or r.plain is nil, the result is the
 // program that stops at the cost limit. program panics if the rule does not compile, because that is a bug in
 // gatefold.
@@ -186,7 +186,8 @@ func (s *self) Parent() celgo.Activation            { return nil }
 // ruleRun runs the CEL rules of one object, and records what violates them.
 type ruleRun struct {
 	*mistakes
-	small  bool  // the object is small (isSmall), so rules may run without a count of their cost (rule.program)
+	most   int   // how many JSON values a small value contains at most
+	small  bool  // the value is small (isSmall), so rules may run without a count of their cost (rule.program)
 	budget int64 // how much the rules may still cost, in the units of the API server
 }
 
@@ -196,6 +197,10 @@ type ruleRun struct {
 func (r *ruleRun) walk(n *node, v any) {
 	if !n.ruled || v == nil || r.budget < 0 {
 		return
+	}
+	if within := r.small; !within { // what is inside of a small value is small
+		r.small = isSmall(v, r.most)
+		defer func() { r.small = within }()
 	}
 	if n.rules != nil {
 		r.run(n, v)

@@ -59,7 +59,7 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 		c.more(m, object)
 	}
 	if !obeyed {
-		rules := &ruleRun{mistakes: m, small: isSmall(object), budget: celconfig.RuntimeCELCostBudget}
+		rules := &ruleRun{mistakes: m, most: maxPlain, budget: celconfig.RuntimeCELCostBudget}
 		rules.walk(c.root, object)
 	}
 	return m.found

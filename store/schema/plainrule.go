@@ -14,23 +14,20 @@ import (
 )
 
 // The library counts the cost of each evaluation of a CEL rule, and stops a rule that costs too much. For a
-// small object, the counting takes more time than the rules. So a small object is checked without the counting
-// (docs/design/inputs.md#cost-of-rules).
+// small value, the counting takes more time than the rules. So a small value is checked without the counting, whether it
+// is an object or a part of a large one (docs/design/inputs.md#cost-of-rules).
 
 const (
-	// maxPlain is the largest number of values in a small object. The number of values limits the cost of the rules:
+	// maxPlain is the largest number of values in a small value. The number of values limits the cost of the rules:
 	// at most, a rule of the served kinds compares each item of a list with each other item.
 	maxPlain = 256
 	// textUnit is a number of bytes: a text counts as one more value for each textUnit bytes.
 	textUnit = 1024
 )
 
-// isSmall reports whether v, a JSON value, is small: it contains at most maxPlain values. gatefold does not count
-// the cost of the CEL rules on a small value.
-func isSmall(v any) bool {
-	left := maxPlain
-	return fits(v, &left)
-}
+// isSmall reports whether v, a JSON value, is small: it contains at most so many values as the parameter most says, which is
+// maxPlain except in tests. gatefold does not count the cost of the CEL rules on a small value.
+func isSmall(v any, most int) bool { return fits(v, &most) }
 
 // fits subtracts the number of JSON values in v from *left. A long text counts as several values (see maxPlain).
 // fits returns true if *left is still 0 or more. If *left becomes negative, fits stops counting and returns

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -8,12 +10,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 // TestRulesWithoutCounting runs the rules of random objects with and without the counting of costs: both find the same.
 func TestRulesWithoutCounting(t *testing.T) {
-	run := func(c *checker, object map[string]any, small bool) []Finding {
-		r := &ruleRun{mistakes: &mistakes{checker: c}, budget: celconfig.RuntimeCELCostBudget, small: small}
+	run := func(c *checker, object map[string]any, most int) []Finding {
+		r := &ruleRun{mistakes: &mistakes{checker: c}, budget: celconfig.RuntimeCELCostBudget, most: most}
 		r.walk(c.root, object)
 		return r.found
 	}
@@ -28,7 +31,7 @@ func TestRulesWithoutCounting(t *testing.T) {
 			}
 			c := kinds(t).kinds[gvk.GroupKind()].checks[gvk.Version]()
 			kinds(t).Check(gvk, input) // as Check leaves it, with defaults
-			counted, plain := run(c, input, false), run(c, input, true)
+			counted, plain := run(c, input, 0), run(c, input, math.MaxInt)
 			if violated += len(counted); !reflect.DeepEqual(counted, plain) {
 				t.Errorf("%s\ninput   %v\ncounted %v\nplain   %v", gvk.Kind, input, counted, plain)
 			}
@@ -75,11 +78,42 @@ func TestEveryRuleHasAPlainProgram(t *testing.T) {
 // TestLargeObjectsAreCounted: beyond maxPlain values the cost of rules is bounded by the library.
 func TestLargeObjectsAreCounted(t *testing.T) {
 	list := make([]any, maxPlain-1)
-	if !isSmall(list) || isSmall(append(list, nil)) || isSmall(map[string]any{"a": list, "b": list}) {
+	small := func(v any) bool { return isSmall(v, maxPlain) }
+	if !small(list) || small(append(list, nil)) || small(map[string]any{"a": list, "b": list}) {
 		t.Error("isSmall does not count the values")
 	}
 	long := strings.Repeat("x", maxPlain*textUnit)
-	if isSmall(long) || isSmall(map[string]any{long: nil}) || !isSmall(long[:textUnit]) {
+	if small(long) || small(map[string]any{long: nil}) || !small(long[:textUnit]) {
 		t.Error("isSmall does not count long texts")
+	}
+}
+
+// TestPartsOfALargeObjectCostNoMore: what is small in a large object is checked without the counting, too. So 1,024 matches
+// in one route, which is invalid, take not much more than in 64 routes.
+func TestPartsOfALargeObjectCostNoMore(t *testing.T) {
+	gvk := gwv1.SchemeGroupVersion.WithKind("HTTPRoute")
+	check := func(routes, rules, matches int) float64 {
+		var objects []map[string]any
+		for range routes {
+			var list []any
+			for rule := range rules {
+				var all []any
+				for match := range matches {
+					all = append(all, map[string]any{"path": map[string]any{"type": "PathPrefix", "value": fmt.Sprintf("/%d/%d", rule, match)}})
+				}
+				list = append(list, map[string]any{"matches": all})
+			}
+			objects = append(objects, map[string]any{
+				"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind, "metadata": map[string]any{"name": "r"}, "spec": map[string]any{"rules": list},
+			})
+		}
+		return testing.AllocsPerRun(1, func() {
+			for _, object := range objects {
+				kinds(t).Check(gvk, runtime.DeepCopyJSON(object))
+			}
+		})
+	}
+	if large, small := check(1, 16, 64), check(64, 1, 16); large > 1.5*small {
+		t.Errorf("%.0f allocations in one object, %.0f in 64", large, small)
 	}
 }
