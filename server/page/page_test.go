@@ -36,16 +36,27 @@ type site struct {
 	xds   string // HOST:PORT
 }
 
+// newSite returns a site of a folder that need not exist, with addresses of its own.
+func newSite(t *testing.T, dir string) *site {
+	t.Helper()
+	address := func() string { return fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t)) }
+	return &site{t: t, dir: dir, admin: address(), xds: address()}
+}
+
 // serve runs gatefold on a folder with these files until the test ends, and waits until it serves them.
 func serve(t *testing.T, files map[string]string) *site {
 	t.Helper()
-	address := func() string { return fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t)) }
-	s := &site{t: t, dir: t.TempDir(), admin: address(), xds: address()}
+	s := newSite(t, t.TempDir())
 	for name, text := range files {
 		s.write(name, text)
 	}
 	s.start()
 	s.until("gatefold is ready", func() bool { code, _ := s.try("/readyz"); return code == http.StatusOK })
+	s.until("the folder is the first revision", func() bool {
+		var revisions admin.RevisionList
+		s.read("/api/v1/revisions", &revisions)
+		return revisions.Revision > 0
+	})
 	return s
 }
 
@@ -363,7 +374,7 @@ func TestThePagesAreSecured(t *testing.T) {
 // A page that is opened before gatefold has read the folder asks again by itself; one that does not exist does not.
 func TestAPageWaitsForTheFolder(t *testing.T) {
 	t.Parallel()
-	s := &site{t: t, dir: filepath.Join(t.TempDir(), "later"), admin: fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t))}
+	s := newSite(t, filepath.Join(t.TempDir(), "later"))
 	s.start()
 	var early string
 	s.until("the admin address answers", func() (answers bool) {
