@@ -7,15 +7,14 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/envoy/advisory"
-	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
-// vulnerableCode is the code of the problem that a connected Envoy has published holes.
+// vulnerableCode is the code of the problem that a connected Envoy has published vulnerabilities.
 const vulnerableCode = "EnvoyVulnerable"
 
-// holes counts the connected Envoys of versions with published holes (Options.Advisories). It is guarded by lock.
+// holes counts the connected Envoys of versions with published vulnerabilities (Options.Advisories). It is guarded by lock.
 type holes struct {
 	table  advisory.Table
 	report func([]manifest.Problem) // Options.Vulnerable; nil if nobody listens
@@ -45,7 +44,7 @@ func (h *holes) add(st *stream, by int) {
 	}
 }
 
-// problems returns a warning for each version with published holes, at the Gateway of its Envoys.
+// problems returns a warning for each version with published vulnerabilities, at the Gateway of its Envoys.
 func (h *holes) problems() (problems []manifest.Problem) {
 	byName := func(a, b release) int {
 		return cmp.Or(cmp.Compare(a.gateway, b.gateway), cmp.Compare(a.version, b.version))
@@ -54,13 +53,11 @@ func (h *holes) problems() (problems []manifest.Problem) {
 		open := h.table.Of(r.version)
 		p := manifest.Problem{
 			Code: vulnerableCode, Severity: manifest.Warning,
-			Message: fmt.Sprintf("an Envoy of version %s is connected, which has published security holes: %s. It is served all the same", r.version, open.Summary()),
-			Hint:    fmt.Sprintf("upgrade it: %s has the fixes of its minor version; %s", open.Fixed, open.Advisories[0].URL()),
+			Message: fmt.Sprintf("an Envoy of version %s is connected, which has published vulnerabilities: %s. It is served all the same", r.version, open.Summary()),
+			Hint:    fmt.Sprintf("upgrade it to %s or a newer version: %s", open.Fixed, open.Advisories[0].URL()),
 		}
-		if key := ir.GatewayKey(r.gateway); r.gateway != "" {
-			if _, ok := board.GatewayOf(key); ok {
-				p.Object, p.Field = key, "metadata.name"
-			}
+		if r.gateway != "" {
+			p.Object, p.Field = ir.GatewayKey(r.gateway), "metadata.name"
 		}
 		problems = append(problems, p)
 	}

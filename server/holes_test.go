@@ -9,7 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Each version with published holes is one problem of its fleet, while at least one Envoy of it is connected. What is
+// Each version with published vulnerabilities is one problem of its fleet, while at least one Envoy of it is connected. What is
 // no Envoy, and what has no known version, is none.
 func TestEnvoysWithPublishedHolesAreProblems(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "advisories.txt")
@@ -37,13 +37,13 @@ func TestEnvoysWithPublishedHolesAreProblems(t *testing.T) {
 	ofAll, ofOne := reported[1][0], reported[1][1]
 	want := manifest.Problem{
 		Code: "EnvoyVulnerable", Severity: manifest.Warning,
-		Message: "an Envoy of version 1.38.5 is connected, which has published security holes: CVE-2030-0002. It is served all the same",
-		Hint:    "upgrade it: 1.38.6 has the fixes of its minor version; https://github.com/envoyproxy/envoy/security/advisories/GHSA-aaaa-bbbb-cccc",
+		Message: "an Envoy of version 1.38.5 is connected, which has published vulnerabilities: CVE-2030-0002. It is served all the same",
+		Hint:    "upgrade it to 1.38.6 or a newer version: https://github.com/envoyproxy/envoy/security/advisories/GHSA-aaaa-bbbb-cccc",
 	}
 	if ofAll != want {
 		t.Errorf("%+v", ofAll)
 	}
-	if ofOne.Object.String() != "Gateway shop/a" || ofOne.Message != "an Envoy of version 1.38.3 is connected, which has published security holes: CVE-2030-0001, CVE-2030-0002. It is served all the same" {
+	if ofOne.Object.String() != "Gateway shop/a" || ofOne.Message != "an Envoy of version 1.38.3 is connected, which has published vulnerabilities: CVE-2030-0001, CVE-2030-0002. It is served all the same" {
 		t.Errorf("%+v", ofOne)
 	}
 	h.add(first, -1)

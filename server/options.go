@@ -48,7 +48,7 @@ type Options struct {
 	// Quarantine, if set, is called after each change of the rules that are in quarantine. It gets all of these
 	// rules. Calls do not overlap. What follows from a call is published by a later Publish.
 	Quarantine func(translate.Quarantine)
-	// Advisories are the published security holes of Envoys. Vulnerable, if set, is called when the problems of connected
+	// Advisories are the published vulnerabilities of Envoys. Vulnerable, if set, is called when the problems of connected
 	// Envoys with such holes have changed. It gets all of them, and must not wait.
 	Advisories advisory.Table
 	Vulnerable func([]manifest.Problem)

@@ -5,6 +5,7 @@ package advisory
 import (
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -33,8 +34,8 @@ type Advisory struct {
 // Holes are the advisories that affect one version of Envoy.
 type Holes struct {
 	Advisories []Advisory
-	// Fixed is the first version with all fixes: of the same minor version, or of the oldest minor version that has
-	// them.
+	// Fixed is a version that no advisory of the table affects: of the same minor version, or of the oldest minor
+	// version that has the fixes.
 	Fixed string
 }
 
@@ -80,17 +81,32 @@ func (t Table) Of(envoy string) (holes Holes) {
 	if !ok {
 		return holes
 	}
-	var fixed version
 	for _, a := range t {
-		if fix, affected := a.affects(v); affected {
+		if _, affected := a.affects(v); affected {
 			holes.Advisories = append(holes.Advisories, a)
-			fixed = max(fixed, fix)
 		}
 	}
 	if len(holes.Advisories) > 0 {
-		holes.Fixed = fixed.String()
+		holes.Fixed = t.sound(v).String()
 	}
 	return holes
+}
+
+// sound returns the first version from v on that no advisory affects. The fix of one advisory can itself be affected
+// by another one.
+func (t Table) sound(v version) version {
+	for {
+		next := v
+		for _, a := range t {
+			if fix, affected := a.affects(next); affected {
+				next = fix
+			}
+		}
+		if next == v {
+			return v
+		}
+		v = next
+	}
 }
 
 // Summary names the advisories in one line: the first three, and the number of the others.
@@ -168,6 +184,7 @@ var anID = regexp.MustCompile(`^(CVE-\d{4}-\d{4,}|GHSA(-[0-9a-z]{4}){3})$`)
 
 // parse reads a table. The error names the line that is wrong.
 func parse(text string) (table Table, err error) {
+	seen := map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
@@ -176,7 +193,16 @@ func parse(text string) (table Table, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
+		for _, id := range a.IDs {
+			if seen[id] {
+				return nil, fmt.Errorf("line %d: %s has two rows", i+1, id)
+			}
+			seen[id] = true
+		}
 		table = append(table, a)
+	}
+	if len(table) == 0 {
+		return nil, errors.New("no row: ids | first affected version | first fixed versions | words")
 	}
 	slices.SortStableFunc(table, func(a, b Advisory) int { return cmp.Compare(a.IDs[0], b.IDs[0]) })
 	return table, nil
@@ -206,8 +232,11 @@ func parseLine(line string) (a Advisory, err error) {
 		}
 		a.fixed = append(a.fixed, fix)
 	}
-	if len(a.IDs) == 0 || len(a.fixed) == 0 || a.Words == "" {
-		return a, fmt.Errorf("a column is empty")
+	switch {
+	case len(a.IDs) == 0 || len(a.fixed) == 0 || a.Words == "":
+		return a, errors.New("a column is empty")
+	case a.since >= a.fixed[0]:
+		return a, fmt.Errorf("the first fixed version %s is not newer than the first affected one, %s", a.fixed[0], a.since)
 	}
 	return a, nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A connected Envoy whose version has published security holes is a problem of its Gateway, with what to do. The file
+// A connected Envoy whose version has published vulnerabilities is a problem of its Gateway, with what to do. The file
 // of --advisories says which versions have.
 func TestAnEnvoyWithPublishedHolesIsAProblem(t *testing.T) {
 	t.Parallel() // with the others that wait for most of their time
@@ -17,7 +17,7 @@ func TestAnEnvoyWithPublishedHolesIsAProblem(t *testing.T) {
 	m := newMachine(t, "one")
 	m.start("--advisories", table)
 	m.waitFor("one", "a")
-	m.shows("EnvoyVulnerable", "which has published security holes: CVE-2030-0001")
+	m.shows("EnvoyVulnerable", "which has published vulnerabilities: CVE-2030-0001")
 	m.shows("upgrade it: 9.0.1 has the fixes", "GHSA-aaaa-bbbb-cccc")
 	m.metricIs(`gatefold_problems{code="EnvoyVulnerable",namespace="default",severity="warning"} 1`)
 }

