@@ -125,6 +125,7 @@ func TestOnlyKnownHostsAreAnswered(t *testing.T) {
 		{everywhere, []string{"gateway.lan"}, "[::1]:19000", 200},
 		{everywhere, []string{"gateway.lan"}, "LOCALHOST:19000", 200},
 		{everywhere, []string{"gateway.lan"}, "Gateway.lan:19000", 200},
+		{everywhere, []string{"Gateway.LAN"}, "gateway.lan:19000", 200},
 		{everywhere, []string{"gateway.lan"}, "attacker.example:19000", 403},
 		{everywhere, nil, "attacker.example:19000", 200},
 		{loopback, []string{"gateway.lan"}, "gateway.lan", 200},

@@ -49,7 +49,10 @@ func (d Documents) Revisions() RevisionList { return d.options.Loaded.Revisions(
 func (d Documents) Generation() uint64 { return d.options.Loaded.Generation() }
 
 // Judgements returns a number that changes with each verdict on a Gateway: whether Envoys accepted it.
-func (d Documents) Judgements() uint64 { return d.options.Board.Judgements() }
+func (d Documents) Judgements() uint64 {
+	d.options.Board.Refresh()
+	return d.options.Board.Judgements()
+}
 
 // Streams returns the streams of the connected Envoys, the oldest first.
 func (d Documents) Streams() []Stream { return d.options.Envoys.Streams() }

@@ -19,7 +19,7 @@ func guard(pages http.Handler, address net.Addr, hosts []string) http.Handler {
 		tcp, ok := reachedAt(r, address).(*net.TCPAddr)
 		checked := ok && (tcp.IP.IsLoopback() || len(hosts) > 0)
 		switch {
-		case checked && !namesAddress(r.Host) && !slices.Contains(hosts, hostOf(r.Host)):
+		case checked && !namesAddress(r.Host) && !slices.ContainsFunc(hosts, func(host string) bool { return strings.EqualFold(host, hostOf(r.Host)) }):
 			answer(w, http.StatusForbidden, word{Error: "the Host header must be an IP address, localhost or a name of --admin-hosts"})
 		case fromElsewhere(r):
 			answer(w, http.StatusForbidden, word{Error: "a page of another site may not read these pages"})
