@@ -71,11 +71,15 @@ func (l *loaded) setProblems(problems []manifest.Problem) {
 	l.metrics.CountProblems(problems)
 }
 
-// reloaded stores the result of a reload.
+// reloaded stores the result of a reload. Before the first publish, it also stores the problems: they say why nothing
+// is served.
 func (l *loaded) reloaded(r Reload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hold, l.awaits, l.failed = r.Hold, r.Awaits, r.Result == "failed"
+	if !l.published && !l.failed {
+		l.setProblems(r.Problems)
+	}
 }
 
 // setUnsaved stores why the state cannot be saved; "" means that it can.

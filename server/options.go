@@ -79,6 +79,8 @@ type Reload struct {
 	Hold string
 	// Awaits says what is missing, if nothing has been served yet; "" if nothing is missing.
 	Awaits string
+	// Problems are the problems of a folder of which nothing could be served yet. Later they come with each Result.
+	Problems []manifest.Problem
 	// Stages are the durations of the steps, by name: for example, "parse" or "translate".
 	Stages map[string]time.Duration
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -27,10 +29,11 @@ func (s *Store) freezeForPolicies(root string, edits []edit, next tally) (p mani
 	}
 	switch {
 	case s.servesNothing() && next.hidden > 0:
+		file := hiding(edits)
 		return manifest.Problem{
-			Code: clusterPathsBroken, Severity: manifest.Error, File: hiding(edits),
+			Code: clusterPathsBroken, Severity: manifest.Error, File: file,
 			Message: "gatefold cannot read all Namespaces of --cluster-paths, and serves nothing yet: without their path policies, teams could define objects of others",
-			Hint:    "fix the errors of this file or folder",
+			Hint:    "fix the errors of " + cmp.Or(file, "the folder"),
 		}, true
 	case next.namespaces == 0 && next.hidden == 0 && next.objects > 0 && !s.allowEmpty:
 		return manifest.Problem{

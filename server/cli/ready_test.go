@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -142,4 +145,40 @@ func TestReadyWhileANamespaceIsFrozen(t *testing.T) {
 	f.wants("/metrics", 200, `gatefold_namespace_frozen{namespace="a"} 1`)
 	f.wants("/readyz", 200, "ready")
 	f.wants("/api/v1/explain?url=http://a.test:8080/", 200, "HTTPRoute")
+}
+
+// TestAMisspeltAnnotationIsToldAtAStart: a Namespace of cluster paths has a misspelt annotation at a start without a saved
+// state. Nothing is served, and /readyz, the list of problems and `status` name the file and the annotation
+// (docs/guides/teams.md#where-policies-cannot-be-known). The folder is followed meanwhile; once it serves, the mistake is
+// a problem of the Namespace alone.
+func TestAMisspeltAnnotationIsToldAtAStart(t *testing.T) {
+	f := serveReady(t, map[string]string{"platform/gateway.yaml": readyGateway, "a/route.yaml": readyRoute("a", "a.test")}, nil, "--cluster-paths", "platform/**")
+	misspelt := func(annotation string) map[string]string {
+		return map[string]string{"platform/n.yaml": strings.Replace(readyNamespaces, "gatefold.io/paths: a/**", "gatefold.io/paths: a/**, "+annotation+": x", 1)}
+	}
+	for _, annotation := range []string{"gatefold.io/hostnmes", "gatefold.io/backend", "gatefold.io/gateway-prots", "gatefold.io/delegation-form", "gatefold.oi/paths"} {
+		f.write(misspelt(annotation))
+		f.wants("/api/v1/problems", 200, `unknown annotation \"`+annotation+`\"`)
+		f.wants("/readyz", 503, "Fix the errors of platform/n.yaml")
+		f.shows(`platform/n.yaml:3:.* unknown annotation "` + annotation + `"`)
+	}
+	f.write(map[string]string{"platform/n.yaml": readyNamespaces})
+	f.wants("/readyz", 200, "ready")
+	f.write(misspelt("gatefold.io/hostnmes"))
+	f.shows(`platform/n.yaml:3:.* unknown annotation "gatefold.io/hostnmes"`)
+	f.wants("/readyz", 200, "ready")
+	f.wants("/api/v1/explain?url=http://a.test:8080/", 200, "HTTPRoute")
+}
+
+// shows waits until `gatefold status` prints what a regular expression matches.
+func (f *readyFolder) shows(text string) {
+	f.Helper()
+	envoytest.Wait(f, "status to show "+text, func() error {
+		var out bytes.Buffer
+		Main([]string{"status", "--admin-address", f.admin.address}, &out, &out)
+		if !regexp.MustCompile(text).Match(out.Bytes()) {
+			return errors.New(out.String())
+		}
+		return nil
+	})
 }

@@ -41,6 +41,7 @@ func (r *run) conclude(err error) {
 		if r.change.Hold != "" {
 			r.reload.Result, r.reload.Awaits, r.reload.Hold = "frozen", "", r.change.Hold
 		}
+		r.reload.Problems = r.problems
 	case err != nil:
 		r.reload.Result = "failed"
 	case r.change.Hold != "":
