@@ -214,6 +214,7 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 //   - A valid object of a kind that gatefold reads becomes an item of the result. So does an object whose only
 //     mistake is duplicate listeners (see twinRules). Any other object becomes a rejectedObject.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
+	d.renameListenerSets(at, object)
 	known := len(d.problems)
 	gvk, ok := d.identify(at, object)
 	if !ok {

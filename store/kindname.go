@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // KindName is a kind that gatefold reads, as FindKind returns it.
@@ -14,10 +15,13 @@ type KindName struct {
 
 // FindKind returns the kind that a user's word names. The word is a name, plural or short name in any case,
 // with or without ".GROUP" (httproute, HTTPRoutes, svc, gateways.gateway.networking.k8s.io). kubectl accepts
-// the same words. For an unknown word, ok is false, and the result like is the name of the most similar kind, or
+// the same words. The words for an XListenerSet name the kind ListenerSet. For an unknown word, ok is false, and the result like is the name of the most similar kind, or
 // "" if no kind is similar.
 func FindKind(word string) (found KindName, like string, ok bool) {
 	name, group, grouped := strings.Cut(strings.ToLower(word), ".")
+	if old := strings.ToLower(schema.OldListenerSet); (name == old || name == old+"s") && (!grouped || group == schema.OldGroup) {
+		name, group = "listenerset", gatewayGroup
+	}
 	var all []string
 	for _, k := range kinds {
 		for _, other := range k.words() {

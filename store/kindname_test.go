@@ -7,6 +7,7 @@ func TestKindsAreFoundAsKubectlFindsThem(t *testing.T) {
 		"HTTPRoute": "HTTPRoute", "httproutes": "HTTPRoute", "GatewayClasses": "GatewayClass", "gc": "GatewayClass",
 		"gateways.gateway.networking.k8s.io": "Gateway", "gtw": "Gateway", "trafficpolicies": "TrafficPolicy",
 		"svc": "Service", "endpointslices": "EndpointSlice", "btlspolicy": "BackendTLSPolicy", "secrets": "Secret",
+		"XListenerSet": "ListenerSet", "xlistenersets.gateway.networking.x-k8s.io": "ListenerSet", "xlistenersets.example.com": "? ListenerSet",
 		"gateway.example.com": "? Gateway", "htproute": "? HTTPRoute", "pod": "?", "": "?",
 	} {
 		found, like, ok := FindKind(word)

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -30,7 +31,23 @@ func (c *collection) read(in Input) {
 			c.block(at, object.name(), "the object is there twice, and differs", "remove one of the two")
 		case same == nil:
 			c.append(object)
+			c.renamed(object)
 		}
+	}
+}
+
+// renamed adds a verdict about an object that was an XListenerSet, or has references to XListenerSets.
+func (c *collection) renamed(object *item) {
+	var fields []string
+	for _, path := range object.renamed {
+		group := "apiVersion"
+		if above, isReference := strings.CutSuffix(path, ".kind"); isReference {
+			group = above + ".group"
+		}
+		fields = append(fields, path, group)
+	}
+	if len(fields) > 0 {
+		c.add(Different, object.place, object.name(), "XListenerSet, the older name of ListenerSet, is read as ListenerSet", fields...)
 	}
 }
 

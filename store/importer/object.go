@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 const (
@@ -30,6 +31,8 @@ type item struct {
 	closed bool
 	// refusing is true if at least one rule of the object answers an error, because it fails closed.
 	refusing bool
+	// renamed has the paths of the kinds that were XListenerSet in the input (schema.RenameListenerSets).
+	renamed []string
 	// class is the class that a Gateway had before the import, "" if the import did not change the class.
 	class string
 }
@@ -70,14 +73,15 @@ func objectsOf(in Input) (objects []*item, ok bool) {
 	return []*item{objectOf(document, in.at(""))}, true
 }
 
-// objectOf returns the item for an object. The default namespace is "default".
+// objectOf returns the item for an object. The default namespace is "default". An XListenerSet becomes a ListenerSet.
 func objectOf(fields map[string]any, where place) *item {
+	renamed := schema.RenameListenerSets(fields)
 	gv, _ := apischema.ParseGroupVersion(text(fields["apiVersion"]))
 	key := manifest.Key{Group: gv.Group, Kind: text(fields["kind"]), Name: text(at(fields, "metadata", "name"))}
 	if !clusterScoped(key.GroupKind()) {
 		key.Namespace = cmp.Or(text(at(fields, "metadata", "namespace")), "default")
 	}
-	return &item{key: key, place: where, fields: fields}
+	return &item{key: key, place: where, fields: fields, renamed: renamed}
 }
 
 // clusterScoped reports whether a kind is Namespace or GatewayClass, whose objects have no namespace. Objects of

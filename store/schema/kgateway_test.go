@@ -32,9 +32,6 @@ func TestKgatewayValues(t *testing.T) {
 			continue
 		}
 		for _, value := range f.node.limits.Enum {
-			if value.Object == "XListenerSet" { // the older name of a ListenerSet: the help says so
-				continue
-			}
 			for _, wrong := range checkPath(t, f.kind, f.path, value.Object) {
 				if strings.ReplaceAll(wrong.Field, "[0]", "[]") == f.path && !notServedWithHint(wrong) {
 					t.Errorf("%s %s: %v: %+v", f.kind, f.path, value.Object, wrong)

@@ -50,6 +50,7 @@ func checkPath(t *testing.T, kind, path string, value any) []Finding {
 	object, _ := value.(map[string]any)
 	object["apiVersion"], object["kind"] = "gateway.kgateway.dev/v1alpha1", kind
 	object["metadata"] = map[string]any{"name": "a", "namespace": "default"}
+	RenameListenerSets(object) // as the store does
 	text, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
