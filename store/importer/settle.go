@@ -3,9 +3,11 @@ package importer
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // Settle handles the errors that validate reports: the objects with errors fail closed, are left out, or lose a
@@ -44,6 +46,8 @@ func (s *settling) settle(object *item, p manifest.Problem, external bool) (chan
 		return leaveTarget(s.report, object, p)
 	case external:
 		return s.settleReference(object, p)
+	case p.Code == schema.NotServed && schema.ProtectsNothing(object.key.Kind, p.Field):
+		s.leaveField(object, p)
 	case object.isPolicy():
 		s.closing.refusePart(object, words, p.Field)
 	case object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:
@@ -66,6 +70,21 @@ func (s *settling) settle(object *item, p manifest.Problem, external bool) (chan
 		}
 	}
 	return true
+}
+
+// leaveField removes a field that gatefold does not serve, and that protects nothing. It also removes the fields above it
+// that are empty without it.
+func (s *settling) leaveField(object *item, p manifest.Problem) {
+	steps := parse(p.Field)
+	remove(object.fields, steps)
+	for n := len(steps) - 1; n > 1; n-- {
+		above, _ := lookup(object.fields, steps[:n])
+		if fields, ok := above.(map[string]any); !ok || len(fields) > 0 {
+			break
+		}
+		remove(object.fields, steps[:n])
+	}
+	s.add(Different, object.place, object.name(), "left out, it protects nothing: "+strings.TrimPrefix(p.Hint, "remove it: "), p.Field)
 }
 
 // leaveTarget removes a target that does not exist from the targetRefs of a policy. If the policy has no other

@@ -21,6 +21,8 @@ const fieldNotServed = "kgateway has the field "
 type notServed struct {
 	// Fields has paths without indexes, by kind: spec.headerModifiers.request.set[].secretRef.
 	Fields map[string][]string `json:"fields"`
+	// Harmless has those of Fields that protect nothing, in the same form.
+	Harmless map[string][]string `json:"harmless"`
 	// Instead has hints for the user, by kind and by the path of a field or value.
 	Instead map[string]map[string]string `json:"instead"`
 	// Values has values that are not served, by kind and path. They are texts or booleans.
@@ -80,6 +82,12 @@ var readNotServed = sync.OnceValue(func() (all notServed) {
 func OptionNotServed(name string) (hint string, ok bool) {
 	hint, ok = readNotServed().Options[name]
 	return hint, ok
+}
+
+// ProtectsNothing reports whether a field of an object, which gatefold does not serve, is known to protect nothing: without
+// it, the object admits no request that it would refuse with it. The field is a path as in Finding.Field.
+func ProtectsNothing(kind, field string) bool {
+	return slices.Contains(readNotServed().Harmless[kind], field)
 }
 
 // IgnoresParameters reports whether Gateways are served without objects of a kind that a parametersRef names

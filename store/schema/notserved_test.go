@@ -68,3 +68,15 @@ func TestKindNotServed(t *testing.T) {
 		}
 	}
 }
+
+// TestHarmlessFields wants each harmless field among those that are not served, with a hint that says what is without it.
+func TestHarmlessFields(t *testing.T) {
+	all := readNotServed()
+	for kind, fields := range all.Harmless {
+		for _, field := range fields {
+			if !slices.Contains(all.Fields[kind], field) || !strings.HasPrefix(all.Instead[kind][field], "remove it: ") {
+				t.Errorf("%s %s: %q", kind, field, all.Instead[kind][field])
+			}
+		}
+	}
+}
