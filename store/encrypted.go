@@ -48,9 +48,14 @@ func cipherOf(text string) *cipher {
 	return nil
 }
 
-// cipherOfText returns the program that encrypted the text of a document or file, nil if the text is not encrypted.
+// cipherOfText returns the program that encrypted the text of a document or file, nil if the text is not encrypted. A
+// text with a readable kind of gatefold's is not: it may be a policy, and its targets must not be open.
 func cipherOfText(text []byte) *cipher {
-	return cipherOf(string(bytes.TrimLeft(text[:min(len(text), 64)], " \r\n")))
+	c := cipherOf(string(bytes.TrimLeft(text[:min(len(text), 64)], " \r\n")))
+	if c != nil && !isForeignText(text) {
+		return nil
+	}
+	return c
 }
 
 // finding returns the problem of what c encrypted, a document or an object.
@@ -63,20 +68,19 @@ func (c *cipher) finding(what string) finding {
 }
 
 // encryptedText returns the program that encrypted the document as a whole: its text, or its kind. The parameter object
-// is the document's value, nil before the text is parsed. The result is nil for other documents.
+// is the document's value, nil before the text is parsed. The result is nil for other documents, such as a policy with a
+// readable kind or with readable targets: what it protects must not be open.
 func (d *documentReader) encryptedText(object map[string]any) *cipher {
 	if object == nil {
 		return cipherOfText(d.text)
 	}
-	if _, sops := object["sops"].(map[string]any); !sops {
+	if _, sops := object["sops"].(map[string]any); !sops || wordOfKind(object) != "" || d.kindByTargets(object, versionsOf(object)) != nil {
 		return nil
 	}
-	for _, field := range []string{"kind", "apiVersion", "data"} { // a file that is no YAML is in data
-		if c := cipherOf(textOf(object[field])); c != nil {
-			return c
-		}
+	if data := cipherOf(textOf(object["data"])); data != nil && len(object) == 2 { // a file that is no YAML
+		return data
 	}
-	return nil
+	return cipherOf(textOf(object["kind"]))
 }
 
 // encrypted records a document that c encrypted as a whole. Nobody knows what is in it, so it counts as a document of
@@ -119,8 +123,12 @@ func (d *documentReader) cipherOfValues(at fieldPath, findings []schema.Finding)
 	return nil, ""
 }
 
-// cipherIn returns the program that encrypted a text in the value at a node, nil if there is none.
+// cipherIn returns the program that encrypted a text in the value at a node, nil if there is none. The parameter n may be
+// nil: an object from a YAML merge (<<) has no node at its path.
 func cipherIn(n *yaml.Node) *cipher {
+	if n == nil {
+		return nil
+	}
 	if n.Kind == yaml.ScalarNode {
 		return cipherOf(n.Value)
 	}
