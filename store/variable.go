@@ -65,11 +65,31 @@ func findVariable(text string) (variable string, form *variableForm) {
 		return "", nil
 	}
 	for i := range variableForms {
-		if variable = variableForms[i].pattern.FindString(text); variable != "" {
-			return variable, &variableForms[i]
+		for _, at := range variableForms[i].pattern.FindAllStringIndex(text, -1) {
+			if !isExpression(text[:at[0]], text[at[0]:at[1]]) {
+				return text[at[0]:at[1]], &variableForms[i]
+			}
 		}
 	}
 	return "", nil
+}
+
+// isExpression reports whether a text that looks like a variable belongs to a regular expression: <name> of the group
+// (?P<name>...), or [[:alpha:]]. The parameter before is the text before it.
+func isExpression(before, variable string) bool {
+	switch variable[0] {
+	case '<':
+		return strings.HasSuffix(before, "(?P") || strings.HasSuffix(before, "(?")
+	case '[':
+		return strings.HasPrefix(variable, "[[:")
+	}
+	return false
+}
+
+// mayBeVariable reports whether a variable in the value of a field may be what is wrong with the value. It is not in a
+// template of transformation, which has {{ }} of its own, nor if the text is too long.
+func mayBeVariable(code, field string) bool {
+	return code != schema.TooLong && !strings.Contains(field, ".transformation.")
 }
 
 // message returns what is wrong with a value. The parameter variable is the text that the pattern matches. If it is "",
@@ -97,7 +117,7 @@ func (d *documentReader) nameVariables(at fieldPath, object map[string]any, find
 		if strings.HasPrefix(f.Hint, schema.Quoted) { // 0755 is the number 493
 			findings[i].Hint = schema.Quoted + strconv.Quote(value.Value)
 		}
-		if variable, form := findVariable(value.Value); form != nil {
+		if variable, form := findVariable(value.Value); form != nil && mayBeVariable(f.Code, f.Field) {
 			if !d.shows(at, object) {
 				variable = ""
 			}
@@ -157,7 +177,7 @@ var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
 // withVariable returns a problem of translate with the hint about a variable in place of its own. An object that is
 // called ${NAME} cannot be created. The parameter hint is "" if the field of the problem has no variable.
 func withVariable(p manifest.Problem, hint string) manifest.Problem {
-	if hint != "" && p.Severity == manifest.Error && !strings.Contains(p.Field, ".transformation.") {
+	if hint != "" && p.Severity == manifest.Error && mayBeVariable(p.Code, p.Field) {
 		p.Hint = hint
 	}
 	return p
