@@ -1,6 +1,10 @@
 package schema
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	label    = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
@@ -38,28 +42,34 @@ func patternWords(pattern string) string {
 
 // patternHint returns what the user should change in the text s, which does not match the pattern of n. The parameter
 // words describes the pattern (see patternWords). patternHint knows a few common mistakes, such as a port after
-// a hostname. A text that it tells the user to write matches the pattern. It returns "" for all other texts.
-func (n *node) patternHint(s, words string) string {
+// a hostname. A text that it tells the user to write matches the pattern, and is shown as a whole. The parameter kind is
+// the kind of the object. patternHint returns "" for all other texts.
+func (n *node) patternHint(kind, s, words string) string {
 	isHost := strings.HasPrefix(words, hostname)
 	near, reason := strings.TrimSpace(s), ""
 	if isHost {
 		near, reason = hostOf(near)
 	}
 	for _, text := range []string{near, strings.ToLower(near)} {
-		if n.regexp.MatchString(text) {
+		if n.regexp.MatchString(text) && utf8.RuneCountInString(text) <= shownLength {
 			return reason + "write " + shown(text)
 		}
 	}
+	wildcards := words != hostname
 	switch {
-	case isHost && s == "*":
+	case isHost && s == "*" && wildcards && slices.Contains(kindsOfEveryHost, kind):
 		return "leave it out: every host matches then"
-	case isHost && strings.HasPrefix(s, "*") && words != hostname:
+	case isHost && strings.HasPrefix(s, "*") && wildcards:
 		return "'*' stands for the first label as a whole: *.example.com"
 	case isHost && strings.HasPrefix(s, "*"):
 		return "write one name; no wildcard is possible here"
 	}
 	return ""
 }
+
+// kindsOfEveryHost are the kinds in which a field with wildcards may be left out, and stands for every host then. A
+// TLSRoute needs hostnames, and a name in a BackendTLSPolicy is one that a certificate must have.
+var kindsOfEveryHost = []string{"Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"}
 
 // hostOf returns a text that is meant as a hostname without a scheme, port and path, and without a dot at its end. The
 // reason says what was left out, such as "leave out the port: ". It is "" if that is none of these.

@@ -243,7 +243,7 @@ func (m *mistakes) mismatch(n *node, s string) {
 		return
 	}
 	if words := patternWords(pattern); words != "" {
-		m.add(InvalidValue, message+" is not "+words, n.patternHint(s, words))
+		m.add(InvalidValue, message+" is not "+words, n.patternHint(m.kind, s, words))
 		return
 	}
 	m.add(InvalidValue, message+" does not match "+pattern, "")
