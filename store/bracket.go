@@ -20,18 +20,19 @@ func (b bracket) closer() byte {
 }
 
 // unclosedFlow sets the message and hint for a list or object in brackets that has neither a comma nor the
-// closing bracket after an item. The parser also says so of a "?" in a text
-// without quotes. If it finds the opening bracket, it moves the mistake to that bracket.
+// closing bracket after an item. The parser also says so of a "?" between brackets in a text without quotes. If it
+// finds the opening bracket, it moves the mistake to that bracket.
 func (m *mistake) unclosedFlow() {
-	outside := inQuotes.ReplaceAllStringFunc(m.line, func(text string) string { return strings.Repeat(" ", len(text)) })
-	if at := strings.IndexByte(outside, '?'); at >= 0 {
-		m.move(m.at - len(m.before) + at)
-		m.say(`text between brackets cannot have a "?"`, "put the whole value in quotes")
-		return
-	}
 	open, found := openBracket(m.text[:m.at])
 	if !found {
 		m.say("a comma or a closing bracket is missing after this", "")
+		return
+	}
+	start := m.at - len(m.before)
+	after := max(0, open.at-start) // what comes before the bracket is not between brackets
+	if at := strings.IndexByte(m.plainLine()[min(after, len(m.line)):], '?'); at >= 0 {
+		m.move(start + after + at)
+		m.say(`text between brackets cannot have a "?"`, "put the whole value in quotes")
 		return
 	}
 	m.unclosed(open)

@@ -151,7 +151,7 @@ func variableHint(value *yaml.Node) string {
 // variable sets the message and hint for a variable or template without quotes that YAML cannot read, such as ${PORT}
 // between brackets. It also moves the mistake to the variable. It returns false if the line of the mistake has none.
 func (m *mistake) variable() bool {
-	outside := inQuotes.ReplaceAllStringFunc(m.line, func(text string) string { return strings.Repeat(" ", len(text)) })
+	outside := m.plainLine()
 	variable, form := findVariable(outside)
 	if form == nil || !strings.ContainsAny(variable[:1], "{$%@") {
 		return false
@@ -171,8 +171,13 @@ func (m *mistake) variable() bool {
 	return true
 }
 
-// inQuotes matches texts in quotes.
-var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+// notPlain matches texts in quotes, and a comment.
+var notPlain = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|(?:^|[ \t])#.*`)
+
+// plainLine returns the line of the mistake with blanks in place of its texts in quotes and its comment.
+func (m *mistake) plainLine() string {
+	return notPlain.ReplaceAllStringFunc(m.line, func(text string) string { return strings.Repeat(" ", len(text)) })
+}
 
 // withVariable returns a problem of translate with the hint about a variable in place of its own. An object that is
 // called ${NAME} cannot be created. The parameter hint is "" if the field of the problem has no variable.
