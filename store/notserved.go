@@ -27,8 +27,15 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 			p.Unserved = &[]manifest.Unserved{*unserved}
 		}
 	}
-	if fields := settingsOf(object["spec"], "spec", 0); k.Parameters && len(fields) > 0 {
-		k.Meaning += "; these fields have no effect: " + shortList(fields)
+	if k.Parameters {
+		var all settings
+		all.add(object["spec"], []string{"spec"})
+		if len(all.protecting) > 0 {
+			p.Severity = manifest.Error
+		}
+		if fields := append(all.protecting, all.others...); len(fields) > 0 {
+			k.Meaning += "; these fields have no effect: " + shortList(fields)
+		}
 	}
 	p.Message = fmt.Sprintf("%s has the kind %s; gatefold does not serve it: %s", cmp.Or(k.Of, "kgateway"), k.Kind, k.Meaning)
 	broken := d.broken
@@ -36,22 +43,42 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	d.broken = broken
 }
 
-// maxSettingDepth is how deep settingsOf descends below spec: to spec.kube.envoyContainer.image, for example.
+// settings has the paths of the fields in parameters of Gateways.
+type settings struct {
+	protecting []string // fields that limit clients
+	others     []string // a field deeper than maxSettingDepth counts as a part of the field above it
+}
+
+// maxSettingDepth is how many names are below spec in the paths of settings.others, such as
+// spec.kube.envoyContainer.image.
 const maxSettingDepth = 3
 
-// settingsOf returns the paths of the fields in a value, sorted. The parameter path is the path of the value, and depth is
-// 0 for the spec of an object. It returns none for a value without fields.
-func settingsOf(value any, path string, depth int) (paths []string) {
+// limitsClients is the field, at any depth, that limits the addresses of clients: spec.kube.service has it, and so may an
+// overlay.
+const limitsClients = "loadBalancerSourceRanges"
+
+// add adds the fields of a value in the order of their names. The parameter path has the names on the path of the value.
+// If the value has no fields, add adds the value.
+func (s *settings) add(value any, path []string) {
 	fields, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		below := path + "." + clean(name)
-		if deeper := settingsOf(fields[name], below, depth+1); depth+1 < maxSettingDepth && len(deeper) > 0 {
-			paths = append(paths, deeper...)
-			continue
-		}
-		paths = append(paths, below)
+	last, below := path[len(path)-1], len(path)-1
+	switch ranges, _ := value.([]any); {
+	case last == limitsClients && len(ranges) > 0:
+		s.protecting = withPath(s.protecting, path)
+	case below > 0 && len(fields) == 0 && below <= maxSettingDepth, below == maxSettingDepth:
+		s.others = withPath(s.others, path)
 	}
-	return paths
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		s.add(fields[name], append(path, clean(name)))
+	}
+}
+
+// withPath returns the paths with one more, which has the given names. A path that shortList never names is "".
+func withPath(paths, names []string) []string {
+	if len(paths) >= maxSettings {
+		return append(paths, "")
+	}
+	return append(paths, strings.Join(names, "."))
 }
 
 // maxSettings is how many fields shortList names.
