@@ -38,6 +38,32 @@ func (f Frozen) of(key manifest.Key) *Reason {
 // Holds reports whether an object is frozen.
 func (f Frozen) Holds(key manifest.Key) bool { return f.of(key) != nil }
 
+// Errors returns the errors among the problems, sorted, without the words on what they mean for traffic. So an error has
+// the same message whether its revision is served or not.
+func (s *Store) Errors() []manifest.Problem {
+	return slices.DeleteFunc(s.problemLists.plain(), func(p manifest.Problem) bool { return p.Severity != manifest.Error })
+}
+
+// ChangedFiles returns the files of the objects that differ from what was served at the last call of Applied, sorted: the
+// file of the present version, and that of the version before.
+func (s *Store) ChangedFiles() []string {
+	files := map[string]struct{}{}
+	for key := range s.serving.changed() {
+		if s.serving.asBefore(key) {
+			continue
+		}
+		for _, version := range []served{s.serving.served[key], s.history.previous[key]} {
+			if version.object != nil {
+				files[version.path()] = struct{}{}
+			}
+		}
+		if at := s.serving.placeOfInvalid(key); at.File != "" {
+			files[at.File] = struct{}{}
+		}
+	}
+	return slices.Sorted(maps.Keys(files))
+}
+
 // Thaw ends the effect of Freeze with the next call of Apply: it then applies what the files of all namespaces say.
 func (s *Store) Thaw() {
 	maps.Copy(s.serving.unsettled, s.serving.held)
@@ -129,6 +155,14 @@ func (s *serving) changed() map[manifest.Key]struct{} {
 		}
 	}
 	return all
+}
+
+// asBefore reports whether a key has the same version as at the last call of Applied, such as one that was taken back.
+func (s *serving) asBefore(key manifest.Key) bool {
+	object, invalid := s.served[key].object, s.invalid[key]
+	before, known := s.history.previous[key]
+	was, knownInvalid := s.history.invalid[key]
+	return s.history.begun && (!known || before.object == object) && (!knownInvalid || reflect.DeepEqual(was, invalid))
 }
 
 // takeBack makes a key what it was at the last call of Applied.

@@ -47,29 +47,9 @@ func TestAllowEmptyIsForTheNextTreeOnly(t *testing.T) {
 }
 
 func TestAStartWithoutAFolderIsNoHold(t *testing.T) {
-	s := newStore(t, Options{Strict: true})
+	s := newStore(t, Options{})
 	if got := summary(s.Apply(watcher.Tree{Root: "conf", Missing: true})); got != "" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestStrictHoldsTheWholeRevision(t *testing.T) {
-	s := newStore(t, Options{Strict: true})
-	a, b := route("a", "/1"), route("b", "/1")
-	broken := strings.Replace(b, "rules:", "rulez:", 1)
-	for _, step := range []struct {
-		tree watcher.Tree
-		want string
-	}{
-		{treeOf(map[string]string{"x.yaml": a, "y.yaml": b}), "+a=/1 +b=/1"},
-		{treeOf(map[string]string{"x.yaml": route("a", "/2"), "y.yaml": broken}), "HOLD RevisionInvalid UnknownField"},
-		{treeOf(map[string]string{"y.yaml": broken}), "HOLD RevisionInvalid UnknownField"},
-		{treeOf(map[string]string{"x.yaml": route("a", "/2"), "y.yaml": b}), "+a=/2"},
-		{skipping(treeOf(map[string]string{"x.yaml": a}), "y.yaml"), "HOLD RevisionInvalid Unreadable"},
-	} {
-		if got := summary(s.Apply(step.tree)); got != step.want {
-			t.Errorf("got %q, want %q", got, step.want)
-		}
 	}
 }
 

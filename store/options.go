@@ -7,9 +7,6 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// Strict makes the Store apply no Tree with an invalid document or a skipped file. If it is false, the valid
-	// objects of such a Tree are applied, and the last valid versions of the others stay served.
-	Strict bool
 	// KeepNothing makes every Tree count as the first Tree. Then no last valid version is served. Of several
 	// definitions of a key, the first definition is served.
 	KeepNothing bool

@@ -50,13 +50,7 @@ func (s *problemLists) problems() []manifest.Problem {
 	if s.fresh.sure {
 		return s.own
 	}
-	all := fileProblems(s.sources.flawed, s.serving.kept)
-	all = append(all, s.contests()...)
-	all = append(all, s.outsideProblems()...)
-	all = append(all, s.keptProblems()...)
-	all = append(all, s.sharedPorts()...)
-	all = append(all, s.mistakeProblems()...)
-	manifest.SortProblems(all)
+	all := s.plain()
 	stale := s.staleOf(all)
 	s.addConsequences(all)
 	s.fresh.sure = true
@@ -68,6 +62,18 @@ func (s *problemLists) problems() []manifest.Problem {
 		s.lastStale = stale
 	}
 	return s.own
+}
+
+// plain returns all problems, sorted, without what they mean for traffic (addConsequences).
+func (s *problemLists) plain() []manifest.Problem {
+	all := fileProblems(s.sources.flawed, s.serving.kept)
+	all = append(all, s.contests()...)
+	all = append(all, s.outsideProblems()...)
+	all = append(all, s.keptProblems()...)
+	all = append(all, s.sharedPorts()...)
+	all = append(all, s.mistakeProblems()...)
+	manifest.SortProblems(all)
+	return all
 }
 
 // problemsFrozen returns all problems while the folder is frozen, sorted. The parameter why is the problem that

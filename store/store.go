@@ -67,7 +67,7 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 
 // ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
 // nothing. If reading takes longer than turn.Length, it applies the files that are read by then, and leaves the
-// other files for the next Apply (Change.Waiting). With Options.Strict, it ignores turn.
+// other files for the next Apply (Change.Waiting).
 //
 // In two cases, ApplyUntil continues to read after turn.Length:
 //   - The files that are read cannot be applied without the others.
@@ -76,9 +76,6 @@ func (s *Store) Apply(tree watcher.Tree) Change {
 //
 // If turn.Newer returns true meanwhile, ApplyUntil returns ErrNewer and applies nothing.
 func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
-	if s.options.Strict { // a folder is applied as a whole, or not at all
-		turn = Turn{}
-	}
 	all := tree
 	tree = s.sources.unrendered.strip(tree, func(file string) bool { return s.fence.sourceOf(file) != manifest.OtherFile })
 	edits, waiting, stats, err := s.read(ctx, tree, turn)
@@ -119,16 +116,14 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 
 // The codes of problems that freeze the folder (Store.freeze).
 const (
-	folderEmptied   = "FolderEmptied"
-	folderMissing   = "FolderMissing"
-	tooManyObjects  = "TooManyObjects"
-	revisionInvalid = "RevisionInvalid"
+	folderEmptied  = "FolderEmptied"
+	folderMissing  = "FolderMissing"
+	tooManyObjects = "TooManyObjects"
 )
 
 // freeze returns true and a problem if the Tree must not be applied. It does not apply a missing or empty
 // folder while objects are served, unless AllowEmpty was called. It does not apply a folder with more objects
-// than Options.Limits allows. With Options.Strict, it does not apply a folder with broken documents or skipped
-// files. The parameter next has the counts of the Tree.
+// than Options.Limits allows. The parameter next has the counts of the Tree.
 func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held bool) {
 	p = manifest.Problem{Severity: manifest.Error, File: tree.Root}
 	serving := len(s.serving.served)
@@ -145,10 +140,6 @@ func (s *Store) freeze(tree watcher.Tree, next tally) (p manifest.Problem, held 
 	case next.objects > s.options.Limits.Objects:
 		p.Code = tooManyObjects
 		p.Message = fmt.Sprintf("the folder holds %d objects, and at most %d are allowed; gatefold still serves the last valid folder", next.objects, s.options.Limits.Objects)
-	case s.options.Strict && next.broken+len(tree.Skipped) > 0:
-		p.Code = revisionInvalid
-		p.Message = "the folder has invalid documents; with --strict gatefold applies none of its changes, and still serves the last valid folder"
-		p.Hint = "fix the errors listed here; without --strict, gatefold holds back only the invalid objects"
 	default:
 		return manifest.Problem{}, false
 	}

@@ -102,7 +102,7 @@ func TestReadyWhileTheFolderIsFrozen(t *testing.T) {
 	}{
 		"an error with --strict": {
 			[]string{"--strict"}, map[string]string{"other.yaml": readyRoute("default", "a.test")}, map[string]string{"other.yaml": "kind: Gateway\n"},
-			"the folder has invalid documents",
+			"the newest change of the folder brings an error; the first is other.yaml:1:1: ",
 		},
 		"a test with --gate-tests": {
 			[]string{"--gate-tests"}, map[string]string{"requests": "GET http://a.test:8080/ -> 404\n"}, map[string]string{"requests": "GET nonsense\n"},

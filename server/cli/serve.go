@@ -58,7 +58,7 @@ func serveCommand() *cobra.Command {
 	flags.StringSliceVar(&o.server.AdminHosts, "admin-hosts", nil, "names by which browsers and others may ask for the admin pages, beside IP addresses and localhost (default: any on an address other than loopback)")
 	flags.BoolVar(&o.server.XDSInsecure, "xds-insecure", false, "let --xds-address be reached from other hosts, without TLS: they can read every secret")
 	flags.BoolVar(&o.server.Profile, "pprof", false, "add /debug/pprof to the admin pages, over loopback and unix sockets alone: CPU and heap profiles for go tool pprof")
-	flags.BoolVar(&o.strict, "strict", false, "hold a whole change back while any document is invalid")
+	flags.BoolVar(&o.strict, "strict", false, "apply a revision of the folder only if it brings no error; else what served before is still served")
 	flags.BoolVar(&o.gated, "gate-tests", false, "apply a revision of the folder only if its tests pass, as gatefold test runs them; else what served before is still served")
 	flags.StringVar(&o.watch, "watch", "auto", "auto (events of the system where it gives any, and scans), inotify (fail without events) or poll (scans alone)")
 	o.access.register(flags)
@@ -116,10 +116,10 @@ func (o *serveOptions) run(ctx context.Context, dir string, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	folder.Store.Strict, folder.Store.Save, folder.Store.SaveSecrets = o.strict, state.Dir != "", state.Secrets
+	folder.Store.Save, folder.Store.SaveSecrets = state.Dir != "", state.Secrets
 	folder.Watch.Mode, folder.Watch.Quiet = mode, o.quiet
 	err = engine.Serve(ctx, engine.Options{
-		Folder: folder, Server: o.server, State: state, Host: o.envoys.host, StatusDir: o.status.dir, GateTests: o.gated, Issuers: issuers,
+		Folder: folder, Server: o.server, State: state, Host: o.envoys.host, StatusDir: o.status.dir, GateTests: o.gated, Strict: o.strict, Issuers: issuers,
 		Version: readBuild().Version, Metrics: []prometheus.Collector{readBuild().figure()}, Hurry: hurried(ctx),
 	}, log)
 	if err == nil && closed(hurried(ctx)) {

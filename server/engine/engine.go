@@ -38,6 +38,8 @@ type Options struct {
 	Host *Host
 	// GateTests is true if a revision of the folder is applied only if its tests pass.
 	GateTests bool
+	// Strict is true if a revision of the folder is applied only if it brings no error.
+	Strict bool
 	// StatusDir is a folder to which the status of every object is written; "" means none.
 	StatusDir string
 	// Version is gatefold's version, for the log.
@@ -111,8 +113,8 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 		return err
 	}
 	p.server, p.state = srv, kept
-	if o.GateTests {
-		p.gate = newGate(folder)
+	if o.GateTests || o.Strict {
+		p.gate = newGate(folder, o.GateTests, o.Strict)
 		srv.Register(p.gate.figures()...)
 	}
 	issuers := newIssuers(o.Issuers, p, srv)
@@ -171,7 +173,7 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 	folder := o.Folder.Watch
 	folder.Stats, folder.Rescan, folder.Arrived = new(watcher.Stats), p.rescan, p.yields.arriving
 	folder.Filled = p.state.restored()
-	if p.gate != nil {
+	if o.GateTests {
 		folder.Takes = gatedFile
 	}
 	if len(o.Folder.Store.ClusterPaths) > 0 {

@@ -16,15 +16,18 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// gate implements Options.GateTests: it applies what the folder says of a namespace only if the tests pass that are in
-// the namespace's files. The tests are the lines of test files. For each line, package explain computes which response
-// the translated revision gives. A nil gate accepts every revision.
+// gate implements Options.GateTests and Options.Strict. With GateTests, it applies what the folder says of a namespace
+// only if the tests pass that are in the namespace's files. The tests are the lines of test files. For each line, package
+// explain computes which response the translated revision gives. With Strict, it does so only if these files bring no
+// error (trial.newErrors). A nil gate accepts every revision.
 //
-// The store and the translator process a revision before the gate tests it. If tests fail, the gate freezes namespaces
+// The store and the translator process a revision before the gate judges it. If it is bad, the gate freezes namespaces
 // (store.Store.Freeze): their objects become what they were, and the translator processes that, before anything is
 // published. Then the tests run again, because others may depend on what is frozen now.
 type gate struct {
 	prefix string // store.Options.PathPrefix
+	tests  bool   // Options.GateTests
+	strict bool   // Options.Strict
 	// The field seen has all files of the last Tree, and the field files has the test files, by path.
 	seen    watcher.Files
 	files   map[string]testFile
@@ -38,6 +41,8 @@ type gate struct {
 	again    bool // the tests had problems when they ran last, so that they run with each Tree
 	// served returns the View of what is served. It is nil if nothing is served.
 	served func() *ir.View
+	// translateErrors and readErrors identify the errors of what is served (objectError, fileError), with strict.
+	translateErrors, readErrors map[string]bool
 	// told has the names of groups whose tests take too long, and the problems of what cannot be read (identity), if
 	// these hold nothing back because they are older than what is served.
 	told map[string]bool
@@ -51,13 +56,13 @@ type testFile struct {
 	problems []manifest.Problem
 }
 
-// newGate returns a gate without test files.
-func newGate(r *reader) *gate {
+// newGate returns a gate without test files. The parameters tests and strict are Options.GateTests and Options.Strict.
+func newGate(r *reader, tests, strict bool) *gate {
 	return &gate{
-		prefix: r.folder.Store.PathPrefix, files: map[string]testFile{}, skipped: map[string]manifest.Problem{},
+		prefix: r.folder.Store.PathPrefix, tests: tests, strict: strict, files: map[string]testFile{}, skipped: map[string]manifest.Problem{},
 		told: map[string]bool{}, cold: map[string]bool{},
 		frozen: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "gatefold_namespace_frozen", Help: "1 for each namespace whose changes are not applied, because tests fail, with --gate-tests.",
+			Name: "gatefold_namespace_frozen", Help: "1 for each namespace whose changes are not applied, because tests fail (--gate-tests), or because they bring errors (--strict).",
 		}, []string{"namespace"}),
 	}
 }
@@ -119,18 +124,19 @@ func (g *gate) begin(p *pipeline) {
 }
 
 // applied is called after the store got a new Tree of the folder. It sets g.unjudged, so that the tests run, if an
-// object changed, if a test file changed (testsChanged), or if the last revision failed its tests. If the store
-// did not apply the Tree (change.Hold), applied does nothing.
+// object changed, if a test file changed (testsChanged), or if the last revision failed its tests. With strict, every
+// revision is judged, because an error of a text changes no object. If the store did not apply the Tree (change.Hold),
+// applied does nothing.
 func (g *gate) applied(change store.Change, testsChanged bool) {
 	if change.Hold == "" {
-		g.unjudged = g.unjudged || g.again || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
+		g.unjudged = g.unjudged || g.again || g.strict || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }
 
 // warned returns the given problems. If the folder has no test files, it adds a warning that the folder is applied
 // without tests. The parameter root is the path of the folder, at which the warning is reported.
 func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Problem {
-	if len(g.files)+len(g.skipped) > 0 {
+	if !g.tests || len(g.files)+len(g.skipped) > 0 {
 		return problems
 	}
 	all := append(slices.Clone(problems), manifest.Problem{
@@ -139,6 +145,20 @@ func (g *gate) warned(problems []manifest.Problem, root string) []manifest.Probl
 	})
 	manifest.SortProblems(all)
 	return all
+}
+
+// publish records what is served: the function that returns its View, and the problems of its translation.
+func (g *gate) publish(view func() *ir.View, problems []manifest.Problem) {
+	g.served = view
+	if !g.strict {
+		return
+	}
+	g.translateErrors = map[string]bool{}
+	for _, p := range problems {
+		if p.Severity == manifest.Error {
+			g.translateErrors[objectError(p)] = true
+		}
+	}
 }
 
 // figures returns the metrics of the gate.

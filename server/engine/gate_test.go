@@ -14,7 +14,7 @@ import (
 // newGated is newTestPipeline with a gate.
 func newGated(t *testing.T) (*pipeline, *recorder, func(files map[string]string) string) {
 	p, r, log := newTestPipeline(t)
-	p.gate = newGate(p.reader)
+	p.gate = newGate(p.reader, true, false)
 	return p, r, func(files map[string]string) string {
 		log.Reset()
 		p.reload(teamsTree(files))

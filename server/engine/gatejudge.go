@@ -43,20 +43,22 @@ type testGroup struct {
 func (g *gate) groups(of *units) (groups []testGroup) {
 	byUnit := map[string][]string{}
 	for _, file := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(g.files)), maps.Keys(g.skipped))))) {
-		unit := platformUnit
-		if of.owners.Load() != nil {
-			unit = of.of(file)
-		}
+		unit := of.unit(file)
 		byUnit[unit] = append(byUnit[unit], file)
 	}
 	for _, unit := range slices.Sorted(maps.Keys(byUnit)) {
-		group := testGroup{all: unit == platformUnit, files: byUnit[unit]}
-		if !group.all {
-			group.namespaces = strings.Fields(unit)
-		}
-		groups = append(groups, group)
+		groups = append(groups, groupOf(unit, byUnit[unit]))
 	}
 	return groups
+}
+
+// groupOf returns the group of a unit (units.unit), with these test files.
+func groupOf(unit string, files []string) testGroup {
+	group := testGroup{all: unit == platformUnit, files: files}
+	if !group.all {
+		group.namespaces = strings.Fields(unit)
+	}
+	return group
 }
 
 // name says whose tests these are.
@@ -90,12 +92,15 @@ type judgement struct {
 	// unread are the problems of lines and files that cannot be read. The first fresh of them are new.
 	unread []manifest.Problem
 	fresh  int
-	late   bool // the tests take too long
-	old    bool // they did so before
+	// errors are those that the group's files bring, sorted. Those in translated are of the translation, which no longer
+	// reports them when the group's namespaces are held.
+	errors, translated []manifest.Problem
+	late               bool // the tests take too long
+	old                bool // they did so before
 }
 
-// holds reports whether the tests hold the group's namespaces.
-func (j *judgement) holds() bool { return len(j.failed)+j.fresh > 0 || j.late && !j.old }
+// holds reports whether tests or errors hold the group's namespaces.
+func (j *judgement) holds() bool { return len(j.failed)+j.fresh+len(j.errors) > 0 || j.late && !j.old }
 
 // failures returns the number of tests that fail or cannot be read.
 func (j *judgement) failures() int {
@@ -187,9 +192,13 @@ func failures(facts explain.Facts, requests []expect.Request) (problems []manife
 	return append(problems, unknown...)
 }
 
-// why returns the problem that says what the tests of the group hold. The parameter first is from tell. The parameter
-// file is the file of the problem. If serves is false, nothing is served of what the group's tests hold.
+// why returns the problem that says what the tests or the errors of the group hold. The parameter first is the first problem
+// because of which they do. The parameter
+// file is the file of the problem. If serves is false, nothing is served of what they hold.
 func (j *judgement) why(first manifest.Problem, file string, serves bool) manifest.Problem {
+	if len(j.errors) > 0 {
+		return j.strictWhy(first, file, serves)
+	}
 	p := manifest.Problem{Code: testsFailed, Severity: manifest.Error, File: file, Hint: "fix the folder or its tests; gatefold test shows all that fail"}
 	name := j.group.name()
 	p.Message = fmt.Sprintf("the tests of %s take more than %s of CPU time", name, j.group.deadline())

@@ -26,7 +26,7 @@ type teams struct {
 func newTeams(t *testing.T) *teams {
 	t.Helper()
 	p, r, out := newTestPipelineOf(t, Folder{Store: store.Options{ClusterPaths: tenancy.Globs{"platform/**"}, Save: true}})
-	p.gate = newGate(p.reader)
+	p.gate = newGate(p.reader, true, false)
 	return &teams{t, p, r, map[string]string{
 		"platform/n.yaml":       fenced("default", "platform/**") + fenced("a", "teams/a/**") + fenced("b", "teams/b/**") + fenced("open", ""),
 		"platform/gateway.yaml": openGateway,

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -42,19 +43,31 @@ func newTrial(p *pipeline, r *run) *trial {
 	return t
 }
 
-// judgeAll runs the tests of all groups that hold nothing, and sets t.passed. It returns the judgements of those that
-// fail now, sorted by the names of the groups. The error means that it was interrupted.
+// judgeAll judges all groups that hold nothing, by their tests and the errors that they bring, and sets t.passed. It
+// returns the judgements of those that are to hold something, sorted by the names of the groups. The error means that it
+// was interrupted.
 func (t *trial) judgeAll(facts explain.Facts) (failing []*judgement, err error) {
 	t.passed = map[string]*judgement{}
+	brought := t.newErrors()
+	for name, b := range brought {
+		if _, known := t.groups[name]; !known && !b.group.nobodys() {
+			t.groups[name] = b.group
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.groups)) {
 		if t.held[name] != nil {
 			continue
 		}
 		var j *judgement
 		t.run.time("test", func() { j, err = t.judge(t.groups[name], facts) })
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
+		}
+		if b := brought[name]; b != nil {
+			j.translated, j.errors = b.translated, slices.Concat(b.read, b.translated)
+			manifest.SortProblems(j.errors)
+		}
+		switch {
 		case j.holds():
 			failing = append(failing, j)
 		default:
@@ -89,17 +102,24 @@ func (t *trial) facts() explain.Facts {
 // blame adds a judgement to those that hold their namespaces, with its problems. The parameter facts is about the
 // revision that failed.
 func (t *trial) blame(j *judgement, facts explain.Facts) {
-	name := j.group.name()
 	problems, first := j.tell(facts)
+	if len(j.errors) > 0 {
+		first, problems = j.errors[0], append(problems, j.translated...)
+	}
 	file := t.tree.Root
-	if !j.group.all {
+	switch {
+	case j.group.all:
+	case len(j.errors) > 0:
+		file = first.File
+	default:
 		file = path.Join(t.gate.prefix, j.group.files[0])
 	}
+	name := j.group.name()
 	why := j.why(first, file, !t.gate.neverServed(j.group) && !t.nothingServed())
 	t.held[name], t.problems[name] = j, append(problems, why)
 	t.reasons[name] = store.Reason{Place: store.Place{File: first.File, Line: first.Line, Column: first.Column}, Message: why.Message}
 	if j.group.all {
-		t.all = &store.Reason{Message: why.Message + ". Fix the folder or its tests; gatefold test shows all that fail"}
+		t.all = &store.Reason{Message: why.Message + ". " + strings.ToUpper(why.Hint[:1]) + why.Hint[1:]}
 	}
 }
 
@@ -123,13 +143,14 @@ func (t *trial) nothingServed() bool { return !t.published && !t.gate.restored }
 // remember finds out what the saved state gives, before the first publication: tests that fail on that, too, hold
 // nothing back.
 func (t *trial) remember() error {
-	if t.published || !t.gate.restored || t.gate.served != nil || len(t.groups) == 0 {
+	if t.published || !t.gate.restored || t.gate.served != nil || len(t.groups) == 0 && !t.gate.strict {
 		return nil
 	}
 	if err := t.hold(t.run, store.Frozen{All: &store.Reason{}}); err != nil {
 		return err
 	}
-	t.gate.served = t.translation.translator.Preview().View
+	restored := t.translation.translator.Preview()
+	t.gate.publish(restored.View, restored.Problems)
 	return t.freeze()
 }
 
@@ -180,7 +201,10 @@ func (t *trial) conclude() error {
 		j.remember(told, j.fresh, j.old)
 		problems = append(problems, t.problems[name]...)
 	}
-	problems = append(problems, g.ignored(&t.units)...)
+	if g.tests {
+		problems = append(problems, g.ignored(&t.units)...)
+	}
+	t.accept()
 	g.told, g.unjudged, g.again = told, false, len(problems) > 0
 	g.failures.Store(int64(failures))
 	frozen := t.frozen()

@@ -29,7 +29,7 @@ type pipeline struct {
 	busy   *busy
 	yields *yielding
 	state  *state // nil if nothing is saved
-	gate   *gate  // nil without Options.GateTests
+	gate   *gate  // nil without Options.GateTests and Options.Strict
 	units  units  // which files wait for each other
 
 	tree      *watcher.Tree    // the last Tree of the folder
@@ -256,7 +256,7 @@ func (p *pipeline) publish(r *run) (err error) {
 	}
 	p.translation.published(r.result)
 	if p.gate != nil {
-		p.gate.served = r.result.View
+		p.gate.publish(r.result.View, p.translation.translator.Preview().Problems)
 	}
 	p.published, r.published = true, true
 	return nil

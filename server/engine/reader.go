@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -48,6 +49,12 @@ func (r *reader) freeze(frozen store.Frozen, root string) store.Change {
 	change := r.store.Freeze(frozen)
 	change.Problems = prefixed(change.Problems, r.folder.Store.PathPrefix, root)
 	return r.secrets.join(change)
+}
+
+// errorsOfFiles returns the errors about texts of the folder (store.Store.Errors). The parameter root is the path of the
+// folder.
+func (r *reader) errorsOfFiles(root string) []manifest.Problem {
+	return prefixed(r.store.Errors(), r.folder.Store.PathPrefix, root)
 }
 
 // all returns a Change with everything that apply has returned so far, for a new translator.

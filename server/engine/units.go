@@ -17,6 +17,14 @@ type units struct {
 // platformUnit is the unit of the files of --cluster-paths. No namespace has this name.
 const platformUnit = "/"
 
+// unit returns the unit of a file. Without path policies, all files are one unit with those of --cluster-paths.
+func (u *units) unit(path string) string {
+	if u.owners.Load() == nil {
+		return platformUnit
+	}
+	return u.of(path)
+}
+
 // of returns the unit of a file. It returns "" while the policies are not known.
 func (u *units) of(path string) string {
 	owners := u.owners.Load()
