@@ -64,8 +64,9 @@ func (k *Client) take(request Request, fresh bool) (*conn, error) {
 
 // place returns the key of a kept connection. Requests with the same key use it in turn.
 func (r Request) place() string {
-	if r.TLS == nil {
-		return r.Address
+	place := r.Address + " from " + r.From
+	if r.TLS != nil {
+		place += " for " + r.TLS.ServerName
 	}
-	return r.Address + " for " + r.TLS.ServerName
+	return place
 }
