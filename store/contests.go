@@ -78,6 +78,11 @@ func (s *problemLists) keptProblems() []manifest.Problem {
 			p.Object = manifest.Key{}
 		}
 		p.Message = "gatefold still serves the last valid version of " + keyList(sorted) + ": " + path + " has no valid one"
+		if f := s.sources.files[path]; f != nil && f.blank {
+			p.Code, p.Severity = "FileEmptied", manifest.Error
+			p.Message = path + " is empty; gatefold still serves what it defined: " + keyList(sorted) + ", without a definition"
+			p.Hint = "write the objects again; or remove the file, and with it the objects"
+		}
 		if !since.IsZero() {
 			p.Message += " since " + since.UTC().Format(time.RFC3339)
 		}

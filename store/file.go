@@ -21,6 +21,7 @@ type file struct {
 	definitions []*definition
 	source      manifest.Source // the source of its objects
 	hides       bool            // the file is skipped, and may define Namespaces (see fence.hides)
+	blank       bool            // the file has nothing but white space
 	tally       tally
 	beside      *oddities // everything in the file except definitions; nil if there is nothing else
 }
@@ -93,6 +94,7 @@ type edit struct {
 // there, and is not read again. If there are more documents than limit, the file gets a problem and no
 // documents.
 func (f *file) split(content []byte, limit int, known ...*file) {
+	f.blank = len(bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\ufeff")))) == 0
 	parts := []part{{content, 1}}
 	if path.Ext(f.path) != ".json" && cipherOfText(content) == nil {
 		parts = splitDocuments(content)

@@ -9,6 +9,8 @@ import (
 
 // keeps reports whether an object that its file no longer defines stays served. One of these reasons is enough:
 //   - The file is skipped.
+//   - The file is blank, and AllowEmpty was not called: it is probably still being written. Who removes all objects removes
+//     the file, too, or leaves a comment.
 //   - A document of the file is broken, or is a text of another program that cannot be parsed and may be the object's.
 //   - Path policies reject a definition in the file. The object may have been renamed to this rejected object. This
 //     reason does not count for cluster-scoped objects.
@@ -21,7 +23,7 @@ func (s *serving) keeps(before served) bool {
 	if f == nil || s.keepNothing || !s.fence.permits(path, before.object) {
 		return false
 	}
-	return f.tally.broken+len(f.oddities().doubts) > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
+	return f.blank && !s.allowEmpty || f.tally.broken+len(f.oddities().doubts) > 0 || f.oddities().skipped != nil || before.object.Key.Namespace != "" && s.fence.definesOutside(f)
 }
 
 // keepMoved lets the last valid version of an object stay served if another file has an invalid definition of the

@@ -15,6 +15,7 @@ type serving struct {
 	saves       *saves
 	fresh       *fresh
 	keepNothing bool // Options.KeepNothing
+	allowEmpty  bool // AllowEmpty was called before the present Tree
 
 	served    map[manifest.Key]served
 	found     map[manifest.Key][]*definition         // in the order of file and place

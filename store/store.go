@@ -54,8 +54,15 @@ func New(options Options) (*Store, error) {
 	}, nil
 }
 
-// AllowEmpty makes the Store apply the next Tree even if that Tree removes every object.
-func (s *Store) AllowEmpty() { s.allowEmpty = true }
+// AllowEmpty makes the Store apply the next Tree even if that Tree removes every object. Blank files keep nothing then.
+func (s *Store) AllowEmpty() {
+	s.allowEmpty = true
+	for path, keys := range s.serving.kept {
+		if f := s.sources.files[path]; f != nil && f.blank {
+			maps.Copy(s.serving.unsettled, keys)
+		}
+	}
+}
 
 // Apply applies a Tree and returns what the Tree changed. It compares only files that the Tree does not share
 // with the previous Tree. It splits only files whose hash changed, and parses only documents whose text
@@ -95,7 +102,7 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 		turn.whole = true
 		return s.ApplyUntil(ctx, all, turn)
 	}
-	s.allowEmpty = false
+	s.serving.allowEmpty, s.allowEmpty = s.allowEmpty, false
 	if held {
 		stats.Objects = len(s.serving.served)
 		s.addMissingSecrets(&problem)
