@@ -49,14 +49,13 @@ func remedies() map[apischema.GroupKind]string {
 
 // sight is what foreignKinds knows about one kind that gatefold does not read.
 type sight struct {
-	// file and place say where the first object of the kind is in the folder.
+	// file and place say where the first object of the kind is in the folder. Objects with a text opens go first.
 	file  string
 	place place
 	// count is the number of objects of the kind.
 	count int
-	// opens says which targets are served without one of these objects, a policy (see foreign.opens). If several
-	// policies have such a text, opens is the first text in alphabetical order. It is "" if no object has such a
-	// text.
+	// opens says which targets are served without the object at that place, a policy (see foreign.opens). It is "" if no
+	// object of the kind has such a text.
 	opens string
 	// unserved has the policies of this kind that have a target of one of the kinds in foreignTargets.
 	unserved []placedUnserved
@@ -76,7 +75,7 @@ type placedUnserved struct {
 //   - a kind that is a key in the map of the function remedies
 //   - a kind of policy, if a policy of this kind has a target of one of the kinds in foreignTargets
 //
-// The warning is at the first object of the kind. The result ignored has each other kind, with the number of its
+// The warning is at the first object of the kind, and for policies at the first of those with such a target. The result ignored has each other kind, with the number of its
 // objects. Documents without a kind in gatefold's own settings files do not count.
 func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manifest.Problem) {
 	seen := map[apischema.GroupKind]sight{}
@@ -85,13 +84,9 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 			if o.kind.Empty() && path.Base(f.path) == SettingsFile {
 				continue // gatefold's own settings file
 			}
-			at, known := seen[o.kind]
-			if !known || f.path < at.file || f.path == at.file && o.place.line < at.place.line {
-				at.file, at.place = f.path, o.place
-			}
-			at.count++
-			if at.opens == "" || o.opens != "" && o.opens < at.opens { // the map has no order
-				at.opens = o.opens
+			at := seen[o.kind]
+			if at.count++; at.count == 1 || at.isAfter(f.path, &o) { // the map has no order
+				at.file, at.place, at.opens = f.path, o.place, o.opens
 			}
 			if o.unserved != nil {
 				at.unserved = append(at.unserved, placedUnserved{f.path, o.place, *o.unserved})
@@ -118,6 +113,15 @@ func foreignKinds(flawed map[string]*file) (ignored []Ignored, problems []manife
 	}
 	slices.SortFunc(ignored, func(a, b Ignored) int { return strings.Compare(a.Kind, b.Kind) })
 	return ignored, problems
+}
+
+// isAfter reports whether the object of the sight comes after another object of its kind: an object without a text opens
+// after one with such a text, and otherwise by file and line. The parameter file is the path of the other's file.
+func (s *sight) isAfter(file string, other *foreign) bool {
+	if (s.opens == "") != (other.opens == "") {
+		return s.opens == ""
+	}
+	return cmp.Or(strings.Compare(s.file, file), cmp.Compare(s.place.line, other.place.line)) > 0
 }
 
 // first sorts s.unserved by file and line. It returns the policies at the beginning of the sorted list, at most

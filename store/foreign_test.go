@@ -16,7 +16,7 @@ func TestWordsForIgnoredKindsHaveNoOrder(t *testing.T) {
 	}
 	for range 10 {
 		problems := newStore(t, Options{}).Apply(treeOf(files)).Problems
-		if len(problems) != 1 || !strings.Contains(problems[0].Message, "(20 in the folder): HTTPRoute default/r0 ") {
+		if len(problems) != 1 || problems[0].File != "0.yaml" || !strings.Contains(problems[0].Message, "(20 in the folder): HTTPRoute default/r0 ") {
 			t.Fatalf("%+v", problems)
 		}
 	}
@@ -42,6 +42,22 @@ func foreignTexts() map[string]string {
 		"a chart's template":           "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name }}-x\n",
 		"a tsconfig":                   "{\n  // comments\n  \"compilerOptions\": {\"target\": \"es2022\",},\n}\n",
 		"notes":                        "grafana is great\n",
+	}
+}
+
+// TestKindIgnoredIsAtThePolicyItNames has two policies of one kind: the warning is at the one with the target that it names.
+func TestKindIgnoredIsAtThePolicyItNames(t *testing.T) {
+	policy := func(name, spec string) string {
+		return "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: SecurityPolicy\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n---\n"
+	}
+	ref := func(name string) string {
+		return "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: " + name + "}]"
+	}
+	problems := newStore(t, Options{}).Apply(treeOf(map[string]string{
+		"a.yaml": policy("none", ""), "b.yaml": policy("second", ref("z")) + policy("third", ref("a")),
+	})).Problems
+	if len(problems) != 1 || problems[0].File != "b.yaml" || problems[0].Line != 2 || !strings.Contains(problems[0].Message, "HTTPRoute default/z is served without it") {
+		t.Errorf("%+v", problems)
 	}
 }
 

@@ -88,8 +88,8 @@ const (
 
 // newInvalid returns the Invalid of an object, with findings as its mistakes. The parameter raw is the object as it is
 // written, with what its schema does not know. It returns nil if the object has
-// no valid name, or has an invalid namespace. It also returns nil if the object has neither a status that could
-// show the mistakes (readSpec) nor an effect on traffic (mayRestrict).
+// no valid name, or has an invalid namespace. It also returns nil if nothing shows the mistakes (readSpec) and the object
+// has no effect on traffic (mayRestrict).
 func newInvalid(object, raw map[string]any, findings []schema.Finding) *Invalid {
 	key := keyOf(object)
 	if len(validation.IsDNS1123Subdomain(key.Name)) > 0 || key.Namespace != "" && len(validation.IsDNS1123Label(key.Namespace)) > 0 {
@@ -153,8 +153,8 @@ func shorten(text string) string {
 	return text
 }
 
-// readSpec reads the fields that the status of the kind needs. It returns true if the object has a status. It
-// returns false for a kind without one, and for a route without readable parentRefs.
+// readSpec reads the fields that the status of the kind needs. It returns true if the object has a status, or if other
+// objects refer to the kind and say of a reference that the object is not valid.
 func (i *Invalid) readSpec(spec map[string]any) bool {
 	gateway := i.Key.Group == gatewayGroup
 	switch kind := i.Key.Kind; {
@@ -169,9 +169,8 @@ func (i *Invalid) readSpec(spec map[string]any) bool {
 	case gateway && strings.HasSuffix(kind, "Route"):
 		list, _ := spec["parentRefs"].([]any)
 		i.readRefs(list)
-		return len(i.Refs) > 0
 	default:
-		return kind == "GatewayExtension"
+		return slices.Contains([]string{api.KindGatewayExtension, api.KindBackend, "Service"}, kind)
 	}
 	return true
 }

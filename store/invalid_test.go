@@ -144,14 +144,12 @@ func TestInvalidIsReadAsFarAsItCan(t *testing.T) {
 }
 
 // TestInvalidHasAName tells nothing of what has no name that a page or file could have,
-// nor of kinds and objects that no status is for.
+// nor of kinds and objects that no status is for, and that no reference names.
 func TestInvalidHasAName(t *testing.T) {
 	gateway := gateway("a@x.io") + "oops: 1\n"
 	for _, text := range []string{
 		strings.Replace(gateway, "name: g", "name: ../../g", 1), strings.Replace(gateway, "name: g", "name: G", 1),
 		strings.Replace(gateway, "name: g", "name: g\n  namespace: ../x", 1), strings.Replace(gateway, "name: g", "nam: g", 1),
-		strings.Replace(route("a", "no-slash"), "  parentRefs:\n  - name: web\n", "", 1),
-		"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 0}]}\n",
 		"apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nmetadata: {name: a}\nspec: {to: []}\n",
 	} {
 		c := newStore(t, Options{}).Apply(treeOf(map[string]string{"x.yaml": text}))

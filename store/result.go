@@ -105,4 +105,6 @@ type rejectedObject struct {
 	invalid *Invalid    // nil if the object is not reported
 	place   place       // of the object's name
 	cause   spotOfError // the first error of the object, with its line in the document
+	// portless has the Backends that may be meant by references without a port, by field.
+	portless map[string]manifest.Key
 }

@@ -21,7 +21,7 @@ import (
 // object, and the parameter problems has the reports to users about these mistakes. If the object is a policy, reject
 // also records the targets of the policy, because they must answer an error.
 func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, findings []schema.Finding, problems []finding) {
-	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems)}
+	r := rejectedObject{key: keyOf(object), place: d.nameAt(at), cause: causeOf(problems), portless: portless(object, findings)}
 	if k.policy() {
 		raw := d.written(at)
 		metadata, _ := raw["metadata"].(map[string]any)
@@ -185,7 +185,7 @@ func (d *documentReader) closeFor(at fieldPath, object map[string]any, problems 
 		mistakes = []Mistake{{Message: "its document cannot be read"}}
 	}
 	i := k.closing(object, metadata, mistakes)
-	d.rejected = append(d.rejected, rejectedObject{i.Key, i, d.nameAt(at), causeOf(problems)})
+	d.rejected = append(d.rejected, rejectedObject{i.Key, i, d.nameAt(at), causeOf(problems), nil})
 	return true
 }
 

@@ -53,6 +53,7 @@ func (s *problemLists) problems() []manifest.Problem {
 	all := s.plain()
 	stale := s.staleOf(all)
 	s.addConsequences(all)
+	s.nameBackends(all)
 	s.fresh.sure = true
 	s.ignored, _ = foreignKinds(s.sources.flawed)
 	if !slices.Equal(all, s.own) {

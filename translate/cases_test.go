@@ -149,9 +149,19 @@ func (w *world) ask(t *testing.T, prefix string, r expect.Request) {
 	}
 }
 
-// checkWants compares the outputs that the archive has.
+// hole matches a sentence in which a list or a name is empty.
+var hole = regexp.MustCompile(`: ?[;,]|: ?$|, ?$|  |^ | $|\bare ?$`)
+
+// checkWants compares the outputs that the archive has. No message has a hole.
 func (w *world) checkWants(t *testing.T, c *cases.Case, prefix string, problems []manifest.Problem) {
 	t.Helper()
+	for _, p := range problems {
+		for _, text := range []string{p.Message, p.Hint} {
+			if hole.MatchString(text) {
+				t.Errorf("%s%s %s: %q has a hole", prefix, p.Position(), p.Code, text)
+			}
+		}
+	}
 	outputs := map[string]func() string{
 		"want/xds.yaml":    w.xdsText,
 		"want/status.yaml": w.statusText,

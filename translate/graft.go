@@ -59,8 +59,8 @@ type search struct {
 	rejected []candidate // only the first ones, cycles first
 	// missing is a route that a backendRef names and that does not exist, "" if all exist. missingRef is the
 	// index of the backendRef.
-	missing, missingHint string
-	missingRef           int
+	missing    absence
+	missingRef int
 	// strangers are selected by their namespace or label only, and have not consented.
 	strangers []stranger
 	// nobody is the message for a rule that finds no route at all, and nobodyHint says what to do. Both are ""
@@ -106,9 +106,9 @@ func (out *graftOut) complain(s search) {
 	at := fmt.Sprintf("spec.rules[%d]", s.Rule)
 	problem := manifest.Problem{Code: string(gwv1.RouteReasonBackendNotFound), Severity: manifest.Error, Object: s.Rest.Source.Key, Field: at}
 	switch {
-	case s.missing != "":
+	case s.missing.Message != "":
 		problem.Field = fmt.Sprintf("%s.backendRefs[%d]", at, s.missingRef)
-		problem.Message, problem.Hint = s.missing+" does not exist", s.missingHint
+		problem.Message, problem.Hint = s.missing.Message, s.missing.Hint
 	case len(s.rejected) > 0 && s.rejected[0].Cycle:
 		problem.Code, problem.Message = string(gwv1.RouteReasonRefNotPermitted), s.rejected[0].Message
 		problem.Hint = "take the reference that closes the cycle out"

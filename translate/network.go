@@ -92,7 +92,7 @@ func newNetwork(e *memo.Engine, in *inputs, options Options) *network {
 // credentials and GatewayExtensions.
 func (n *network) addGateways(e *memo.Engine) {
 	in := n.in
-	n.hints = newHintRules(e,
+	n.hints = newHintRules(e, in.invalid,
 		[]*objects{in.gateways, in.listenerSets, in.routes, in.services, in.staticBackends},
 		[]*objects{
 			in.classes, in.gateways, in.listenerSets, in.routes, in.services, in.staticBackends,

@@ -60,11 +60,11 @@ func (r *attachRules) attachment(c *memo.Ctx, parent manifest.Key, ref gwv1.Pare
 		of = r.in.listenerSets
 	}
 	if _, exists := of.Get(c, parent); !exists {
-		if invalid, ok := r.in.invalid.Get(c, parent); ok {
-			p.Attachment = listen.InvalidParent(parent)
-			return p, r.in.speaksOfInvalid(c, invalid)
+		absent := r.in.absent(c, parent, "parentRef")
+		p.Attachment = listen.NoParent(absent.Message, absent.Hint)
+		if absent.Invalid {
+			return p, r.in.speaksOf(c, parent)
 		}
-		p.Attachment = listen.NoParent(parent, r.in.absent(c, parent, "parentRef"))
 		if _, isRoute := r.in.routes.Get(c, routeKey(p.Gateway)); isRoute && from.Key.Kind == "HTTPRoute" {
 			p.Hint = "an HTTPRoute has that name; to attach to it, write kind: HTTPRoute into the parentRef"
 		}

@@ -182,9 +182,10 @@ func (r *backendPolicyRules) runBackendTargets(c *memo.Ctx, key manifest.Key) []
 func (r *backendPolicyRules) backendTarget(c *memo.Ctx, spec *api.BackendConfigPolicySpec, key, target manifest.Key, field string) backendTarget {
 	told := backendTarget{Target: target}
 	if !r.in.backendExists(c, target) {
+		absent := r.in.absentHere(c, target)
 		told.Lost = &manifest.Problem{
 			Code: string(gwv1.PolicyReasonTargetNotFound), Severity: manifest.Error, Object: key,
-			Field: field + ".name", Message: target.String() + " does not exist", Hint: r.in.absentHere(c, target),
+			Field: field + ".name", Message: absent.Message, Hint: absent.Hint,
 		}
 	}
 	config := r.configOf(c, target)

@@ -286,7 +286,8 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 		return "kind", fmt.Sprintf("kind %s of group %q is not a backend", t.Target.Kind, t.Target.Group),
 			fmt.Sprintf(`target a Service (group: ""), or a Backend of group %s`, api.Group)
 	case isService && service == nil, !isService && !r.in.backendExists(c, t.Target):
-		return "name", t.Target.String() + " does not exist", r.in.absentHere(c, t.Target)
+		absent := r.in.absentHere(c, t.Target)
+		return "name", absent.Message, absent.Hint
 	case t.Section == "":
 		t.Any = true
 		return "", "", ""
@@ -300,9 +301,22 @@ func (r *tlsPolicyRules) aim(c *memo.Ctx, t *tlsTarget) (field, message, hint st
 		}
 	}
 	if len(t.Ports) == 0 {
-		return "sectionName", fmt.Sprintf("%s has no port named %q", t.Target, t.Section), meant(t.Section, names) + "its ports are: " + strings.Join(names, ", ")
+		return "sectionName", fmt.Sprintf("%s has no port named %q", t.Target, t.Section), meant(t.Section, names) + namesOfPorts(names)
 	}
 	return "", "", ""
+}
+
+// namesOfPorts returns the hint for a sectionName that names no port. The parameter names has the names of the ports of
+// the Service; the only port of a Service may have none.
+func namesOfPorts(names []string) string {
+	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	switch {
+	case len(names) == 0:
+		return "it has no ports: leave sectionName out"
+	case len(named) == 0:
+		return "none of its ports has a name: leave sectionName out, or name the port"
+	}
+	return "its ports are: " + strings.Join(named, ", ")
 }
 
 // at reports whether the target includes a port of the Service or Backend.

@@ -95,7 +95,7 @@ func (r *certificateRules) runCertificate(c *memo.Ctx, ref backend.Reference) li
 	case !ok && r.in.assumed:
 		return listen.Certificate{Secret: ref.To}
 	case !ok:
-		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absent(c, ref.To, wordReference))
+		return refuse(gwv1.ListenerReasonInvalidCertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absentHint(c, ref.To, wordReference))
 	case secret.Type != corev1.SecretTypeTLS:
 		return refuse(gwv1.ListenerReasonInvalidCertificateRef,
 			fmt.Sprintf("%s is of type %s, not kubernetes.io/tls", ref.To, secret.Type), "write type: kubernetes.io/tls, with tls.crt and tls.key")
@@ -123,7 +123,7 @@ func (r *certificateRules) runAuthority(c *memo.Ctx, ref backend.Reference) list
 		return listen.Authority{Object: ref.To}
 	}
 	if !ok {
-		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absent(c, ref.To, wordReference))
+		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, ref.To.String()+" does not exist, or cannot be read", r.in.absentHint(c, ref.To, wordReference))
 	}
 	if _, fault := keypair.ReadBundle(text); fault != nil {
 		return refuse(gwv1.ListenerReasonInvalidCACertificateRef, fmt.Sprintf("%s has no certificate in ca.crt", ref.To),

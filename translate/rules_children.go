@@ -199,7 +199,8 @@ func (r *childRules) boundTo(c *memo.Ctx, key manifest.Key) []*bindingOf {
 func (r *childRules) unbound(c *memo.Ctx, ref route.ParentRoute, bound []*bindingOf) route.BindingRejection {
 	out := route.BindingRejection{Reason: gwv1.RouteReasonNoMatchingParent}
 	if _, ok := r.in.routes.Get(c, ref.Key); !ok {
-		out.Message, out.Hint = ref.Key.String()+" does not exist", r.in.absent(c, ref.Key, "parentRef")
+		absent := r.in.absent(c, ref.Key, "parentRef")
+		out.Message, out.Hint = absent.Message, absent.Hint
 		for _, b := range bound { // a parent that selects the route is probably the intended one
 			if b.Parent.Name == ref.Key.Name {
 				out.Hint = fmt.Sprintf("%s hands requests to this route: add namespace: %s to the parentRef", b.Parent, b.Parent.Namespace)

@@ -169,7 +169,7 @@ func (r *credentialRules) secret(c *memo.Ctx, key manifest.Key) (secret *corev1.
 	secret, ok := manifest.As[*corev1.Secret](object)
 	if !ok {
 		return nil, &credentialsOut{Problem: &manifest.Problem{
-			Code: "SecretNotFound", Message: key.String() + " does not exist, or cannot be read", Hint: r.in.absent(c, key, wordReference),
+			Code: "SecretNotFound", Message: key.String() + " does not exist, or cannot be read", Hint: r.in.absentHint(c, key, wordReference),
 		}}
 	}
 	return secret, nil

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 )
@@ -53,6 +54,7 @@ type kindIn struct{ Kind, Namespace string }
 // the same name in another namespace, the zero Key if there is none. The rule near finds a similar name in the
 // same namespace, "" if there is none.
 type hintRules struct {
+	faulty    *memo.Input[manifest.Key, *store.Invalid] // the objects that are not valid
 	elsewhere *memo.Rule[manifest.Key, manifest.Key]
 	near      *memo.Rule[manifest.Key, string]
 }
@@ -60,8 +62,8 @@ type hintRules struct {
 // newHintRules declares the rules that suggest an object if a reference names an object that does not exist. For the
 // kinds in the parameter inAny, they suggest an object with the same name in another namespace, because the names of
 // these kinds are not secret. For the kinds in the parameter inOwn, they suggest an object with a similar name in the
-// same namespace.
-func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
+// same namespace. The parameter invalid has the objects that exist and are not valid.
+func newHintRules(e *memo.Engine, invalid *memo.Input[manifest.Key, *store.Invalid], inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[nameBucket, manifest.Key]
 	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareNames), memo.Ordered[namedObject].Same)
 	for _, kind := range inAny {
@@ -69,7 +71,7 @@ func newHintRules(e *memo.Engine, inAny, inOwn []*objects) *hintRules {
 			yield(place{Key: bucketOf(key), ID: key}, namedObject{key.Name, key.Namespace})
 		}, identical)
 	}
-	r := &hintRules{}
+	r := &hintRules{faulty: invalid}
 	r.elsewhere = memo.NewRule(e, "elsewhere", func(c *memo.Ctx, key manifest.Key) manifest.Key {
 		all, _ := named.Get(c, bucketOf(key))
 		for one := range all.From(namedObject{Name: key.Name}) {
@@ -169,11 +171,32 @@ func shortens(a, b string) bool {
 // route (see hintRules.absent).
 const wordReference = "reference"
 
-// absent returns the hint for a reference to an object (key) that does not exist. The hint suggests an object
+// absence says what is wrong with a reference to an object that is not served. Invalid is true if the object exists and
+// has errors.
+type absence struct {
+	Message, Hint string
+	Invalid       bool
+}
+
+// absent returns what is wrong with a reference to an object (key) that is not served, because it does not exist or is
+// not valid. The hint for one that does not exist suggests an object
 // with the same name in another namespace, or else an object with a similar name. If there is neither, the hint
 // suggests to create the object, or to fix the object or the reference. The parameter from is the word for the
 // reference in the hint, for example "parentRef".
-func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
+func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) absence {
+	if _, invalid := r.faulty.Get(c, key); invalid {
+		return isInvalid(key)
+	}
+	return absence{Message: key.String() + " does not exist", Hint: r.absentHint(c, key, from)}
+}
+
+// isInvalid returns what is wrong with a reference to an object (key) that has errors.
+func isInvalid(key manifest.Key) absence {
+	return absence{Message: key.String() + " is not valid, and not served", Hint: "fix the errors of " + key.String() + " first", Invalid: true}
+}
+
+// absentHint returns the hint of absent for an object that does not exist.
+func (r *hintRules) absentHint(c *memo.Ctx, key manifest.Key, from string) string {
 	if other := r.elsewhere.Get(c, inAnyNamespace(key)); other.Name != "" {
 		hint := fmt.Sprintf("there is %s: add namespace: %s to the %s", other, other.Namespace, from)
 		if from == wordReference && key.Kind != "HTTPRoute" && key.Kind != "Gateway" {
@@ -187,13 +210,17 @@ func (r *hintRules) absent(c *memo.Ctx, key manifest.Key, from string) string {
 	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
 }
 
-// absentHere returns the hint for a reference to an object (key) that does not exist, for references that
-// cannot name a namespace. Unlike absent, it suggests only an object of the same namespace.
-func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) string {
-	if like := r.near.Get(c, key); like != "" {
-		return didYouMean(key, like)
+// absentHere does the same as absent for references that cannot name a namespace. It suggests only an object of the same
+// namespace.
+func (r *hintRules) absentHere(c *memo.Ctx, key manifest.Key) absence {
+	if _, invalid := r.faulty.Get(c, key); invalid {
+		return isInvalid(key)
 	}
-	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
+	hint := fmt.Sprintf("create %s, fix it if it has errors, or fix the name; the reference leads to its own namespace only", key)
+	if like := r.near.Get(c, key); like != "" {
+		hint = didYouMean(key, like)
+	}
+	return absence{Message: key.String() + " does not exist", Hint: hint}
 }
 
 // meant returns the question with which a hint begins, such as `did you mean "web"? `. The question suggests the

@@ -180,7 +180,7 @@ func (r *extensionRules) absentExtension(c *memo.Ctx, key manifest.Key) *extensi
 	if invalid, ok := r.in.invalid.Get(c, key); ok {
 		return &extensionOut{Invalid: true, Writes: invalid.Identities, Unusable: invalid.Message(), Hint: "fix " + key.String()}
 	}
-	return &extensionOut{Missing: true, Writes: r.lastWrites(c, key), Hint: r.in.absent(c, key, "extensionRef")}
+	return &extensionOut{Missing: true, Writes: r.lastWrites(c, key), Hint: r.in.absentHint(c, key, "extensionRef")}
 }
 
 // lastWrites returns the names of the identity headers that an extension without an object wrote before it was removed,

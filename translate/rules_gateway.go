@@ -134,11 +134,16 @@ func (r *gatewayRules) runListenerSet(c *memo.Ctx, key manifest.Key) *listen.Set
 		if !r.in.class.Get(c, string(gateway.Spec.GatewayClassName)).Ours {
 			return nil
 		}
+	} else if !r.speaksOf(c, listen.ParentOf(object)) {
+		return nil
 	}
 	return listen.ReadSet(object, parent, listen.SetReferences{
 		Bound:  r.in.bound.Get(c, key.Namespace),
 		Labels: func() map[string]string { return r.in.namespaceLabels(c, key.Namespace) },
-		Absent: func(gateway manifest.Key) string { return r.in.absent(c, gateway, "parentRef") },
+		Absent: func(gateway manifest.Key) (message, hint string) {
+			absent := r.in.absent(c, gateway, "parentRef")
+			return absent.Message, absent.Hint
+		},
 		Certificate: func(ref gwv1.SecretObjectReference) listen.Certificate {
 			return r.in.certificate.Get(c, refer(key, ref))
 		},

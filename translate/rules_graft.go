@@ -126,7 +126,7 @@ func (r *graftRules) runGraft(c *memo.Ctx, key flatKey) *graftOut {
 		} else {
 			out.complain(found)
 		}
-		if found.live > 0 && found.missing == "" && stopped == nil && !point.Guarded && !over.closes(key, point) {
+		if found.live > 0 && found.missing.Message == "" && stopped == nil && !point.Guarded && !over.closes(key, point) {
 			continue
 		}
 		e, problems := flat.encode(point.Rest, flat.Guards[point.Name])
@@ -197,9 +197,9 @@ func (r *graftRules) searchOf(c *memo.Ctx, key flatKey, point *route.Point) sear
 	}
 	for _, s := range point.Selectors {
 		key := routeKey(s.Namespace + "/" + s.Value)
-		if s.Form == route.ByName && out.missing == "" {
+		if s.Form == route.ByName && out.missing.Message == "" {
 			if _, ok := r.in.routes.Get(c, key); !ok {
-				out.missing, out.missingRef, out.missingHint = key.String(), s.Ref, r.in.absent(c, key, wordReference)
+				out.missing, out.missingRef = r.in.absent(c, key, wordReference), s.Ref
 			}
 		}
 	}

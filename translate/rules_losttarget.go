@@ -44,9 +44,15 @@ func (r *policyStatusRules) lostTarget(c *memo.Ctx, at manifest.Key, section str
 	}
 	object, _ := r.in.routes.Get(c, at)
 	if object == nil {
-		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
+		return r.lostObject(c, at)
 	}
 	return lostRule(object, section)
+}
+
+// lostObject returns the problem of a target (at) that is not served: it does not exist, or is not valid.
+func (r *policyStatusRules) lostObject(c *memo.Ctx, at manifest.Key) *manifest.Problem {
+	absent := r.in.absentHere(c, at)
+	return lostProblem("name", absent.Message, absent.Hint)
 }
 
 // lostRule returns the problem of a target whose sectionName names no rule of the route. It returns nil if
@@ -64,7 +70,7 @@ func lostRule(object *manifest.Object, section string) *manifest.Problem {
 // nil for a Gateway that exists and that gatefold does not serve.
 func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.gateways.Get(c, at); !exists {
-		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
+		return r.lostObject(c, at)
 	}
 	g := r.in.listeners.Get(c, at)
 	if g == nil {
@@ -77,7 +83,7 @@ func (r *policyStatusRules) lostGateway(c *memo.Ctx, at manifest.Key, section st
 // nil for a ListenerSet whose Gateway is of a class that gatefold does not serve.
 func (r *policyStatusRules) lostSet(c *memo.Ctx, at manifest.Key, section string) *manifest.Problem {
 	if _, exists := r.in.listenerSets.Get(c, at); !exists {
-		return lostProblem("name", at.String()+" does not exist", r.in.absentHere(c, at))
+		return r.lostObject(c, at)
 	}
 	set := r.in.listenerSet.Get(c, at)
 	if set == nil {

@@ -245,7 +245,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 	out, gathered := &levelOut{}, r.gathering(c)
 	for i, filter := range rule.Filters {
 		if of, ok := extension(key.Route.Namespace, filter); ok && !gathered.add(of, policy.ByExtension) {
-			gathered.close(out.missing(key, i, of, r.in.absentHere(c, of)), false)
+			gathered.close(out.missing(key, i, r.in.absentHere(c, of)), false)
 		}
 	}
 	gathered.attach(at, api.Text(rule.Name), r.aims.kind)
@@ -299,12 +299,12 @@ func plain(namespace string, rule *api.HTTPRouteRule, at *attachments) bool {
 
 // missing adds the problem that a filter of a rule names a TrafficPolicy that does not exist. It returns the reason
 // why the rule answers 500. The parameter key is the rule, filter is the index of the filter in the rule, and
-// trafficPolicy is the missing TrafficPolicy.
-func (out *levelOut) missing(key ruleKey, filter int, trafficPolicy manifest.Key, hint string) *closing {
+// absent says what is wrong with the reference.
+func (out *levelOut) missing(key ruleKey, filter int, absent absence) *closing {
 	problem := manifest.Problem{
 		Code: "PolicyNotFound", Severity: manifest.Error, Object: key.Route,
 		Field:   fmt.Sprintf("spec.rules[%d].filters[%d].extensionRef", key.Rule, filter),
-		Message: trafficPolicy.String() + " does not exist", Hint: "the rule answers 500 until it does: " + hint,
+		Message: absent.Message, Hint: "the rule answers 500 until it is there: " + absent.Hint,
 	}
 	out.Problems = append(out.Problems, problem)
 	return &closing{

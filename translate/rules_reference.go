@@ -39,11 +39,13 @@ func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.
 			b, _ := manifest.As[*api.Backend](object)
 			return ref.ToBackend().Named(b)
 		}
-		return ref.Missing(r.in.service(c, ref.Twin()) != nil, r.in.absent(c, ref.To, wordReference))
+		absent := r.in.absent(c, ref.To, wordReference)
+		return ref.Missing(!absent.Invalid && r.in.service(c, ref.Twin()) != nil, absent.Message, absent.Hint)
 	}
 	if service := r.in.service(c, ref.To); service != nil {
 		return ref.ToService(service)
 	}
+	absent := r.in.absent(c, ref.To, wordReference)
 	_, twin := r.in.staticBackends.Get(c, ref.Twin())
-	return ref.Missing(twin, r.in.absent(c, ref.To, wordReference))
+	return ref.Missing(!absent.Invalid && twin, absent.Message, absent.Hint)
 }

@@ -77,7 +77,7 @@ func (r *extensionRules) configuredKeys(c *memo.Ctx, namespace, name string) (st
 	object, _ := r.in.configMaps.Get(c, key)
 	configMap, ok := manifest.As[*corev1.ConfigMap](object)
 	if !ok {
-		return "", &policy.CredentialFault{Message: key.String() + " does not exist, or cannot be read", Hint: r.in.hintRules.absent(c, key, wordReference)}
+		return "", &policy.CredentialFault{Message: key.String() + " does not exist, or cannot be read", Hint: r.in.hintRules.absentHint(c, key, wordReference)}
 	}
 	text := configMap.Data[api.JWKSEntry]
 	switch {

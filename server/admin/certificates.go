@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -22,7 +23,8 @@ type Certificate struct {
 	Names     []string     `json:"names,omitempty"`
 	NotBefore time.Time    `json:"notBefore"`
 	NotAfter  time.Time    `json:"notAfter"`
-	// State says whether clients accept the certificate at the time of the answer.
+	// State says whether clients accept the certificate at the time of the answer: "valid", "ends-soon", "expired" or
+	// "not-valid-yet".
 	State CertificateState `json:"state"`
 }
 
@@ -32,10 +34,13 @@ type CertificateState string
 // The states of a certificate. A certificate ends soon if less than Soon is left.
 const (
 	CertificateValid       CertificateState = "valid"
-	CertificateEndsSoon    CertificateState = "ends soon"
+	CertificateEndsSoon    CertificateState = "ends-soon"
 	CertificateExpired     CertificateState = "expired"
-	CertificateNotValidYet CertificateState = "not valid yet"
+	CertificateNotValidYet CertificateState = "not-valid-yet"
 )
+
+// Words returns the state in words for people: "ends soon" for CertificateEndsSoon.
+func (s CertificateState) Words() string { return strings.ReplaceAll(string(s), "-", " ") }
 
 // Soon is how long before its end a certificate is shown as one that ends soon. Programs that renew certificates do so
 // earlier.

@@ -24,7 +24,7 @@ func printCertificates(out io.Writer, certificates []admin.Certificate) error {
 		if c.State == admin.CertificateEndsSoon {
 			ends += ", " + untilWords(c.NotAfter)
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", head, c.Object, c.State, ends, cell(strings.Join(c.Names, ", ")))
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", head, c.Object, c.State.Words(), ends, cell(strings.Join(c.Names, ", ")))
 		head = ""
 	}
 	return w.Flush()

@@ -56,7 +56,7 @@ func certificateCounts(certificates []admin.Certificate) string {
 	var words []string
 	for _, state := range []admin.CertificateState{admin.CertificateExpired, admin.CertificateNotValidYet, admin.CertificateEndsSoon} {
 		if n := counts[state]; n > 0 {
-			words = append(words, fmt.Sprintf("%s: %d", state, n))
+			words = append(words, fmt.Sprintf("%s: %d", state.Words(), n))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -254,10 +254,23 @@ func (r *ruleRun) run(n *node, v any) {
 	}
 }
 
+// needsPort and needsPortOwn are the messages of rules that a reference violates if it is to a Service and has no port: in
+// the Gateway API, and in references of our own kinds.
+const (
+	needsPort    = "Must have port for Service reference"
+	needsPortOwn = "a reference to a Service needs a port"
+	portHint     = "a Service needs a port; if it is a Backend, write group: gateway.kgateway.dev and kind: Backend"
+)
+
+// NeedsPort reports whether the finding is about a reference to a Service that has no port.
+func (f Finding) NeedsPort() bool {
+	return f.Code == RuleViolated && (f.Message == needsPort || f.Message == needsPortOwn)
+}
+
 // ruleHints returns what to do about a violated rule, by the message of the rule in the CRDs of the Gateway API.
 func ruleHints() map[string]string {
 	return map[string]string{
-		"Must have port for Service reference": "a Service needs a port; if it is a Backend, write group: gateway.kgateway.dev and kind: Backend",
+		needsPort: portHint, needsPortOwn: portHint,
 	}
 }
 

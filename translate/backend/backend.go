@@ -221,17 +221,17 @@ func (r Reference) Twin() manifest.Key {
 	return to
 }
 
-// Missing returns the Resolution of a reference to an object that does not exist. The parameter twin is true if a
-// backend of the other kind (Service or Backend) has the same name; the hint then suggests that backend. Otherwise
-// the parameter hint is used.
-func (r Reference) Missing(twin bool, hint string) Resolution {
+// Missing returns the Resolution of a reference to an object that does not exist or is not valid; the message says which
+// of them. The parameter twin is true if a backend of the other kind (Service or Backend) has the same name; the hint
+// then suggests that backend. Otherwise the parameter hint is used.
+func (r Reference) Missing(twin bool, message, hint string) Resolution {
 	switch {
 	case twin && r.IsService():
 		hint = fmt.Sprintf("there is a Backend of that name: add group: %s, kind: Backend", api.Group)
 	case twin:
 		hint = "there is a Service of that name: leave group and kind out, and add its port"
 	}
-	return r.notFound(r.To.String()+" does not exist", hint)
+	return r.notFound(message, hint)
 }
 
 // ToService returns the Resolution of a reference to an existing Service. The reason is BackendNotFound if the

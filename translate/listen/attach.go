@@ -98,14 +98,10 @@ func notAttached(reason gwv1.RouteConditionReason, message, hint string) Attachm
 	return Attachment{Accepted: manifest.Because(reason, message), Hint: hint}
 }
 
-// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist. hint says what to do.
-func NoParent(key manifest.Key, hint string) Attachment {
-	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" does not exist", hint)
-}
-
-// InvalidParent returns the Attachment to an invalid Gateway or ListenerSet.
-func InvalidParent(key manifest.Key) Attachment {
-	return notAttached(gwv1.RouteReasonNoMatchingParent, key.String()+" is not valid, and not served", "fix it first; its status says what is wrong with it")
+// NoParent returns the Attachment to a Gateway or ListenerSet that does not exist or is not valid. The message says which
+// of them, and hint says what to do.
+func NoParent(message, hint string) Attachment {
+	return notAttached(gwv1.RouteReasonNoMatchingParent, message, hint)
 }
 
 // AttachNothing returns the Attachment to a ListenerSet that its Gateway does not accept.

@@ -53,8 +53,8 @@ type SetReferences struct {
 	Bound Bound
 	// Labels returns the labels of the ListenerSet's namespace.
 	Labels func() map[string]string
-	// Absent returns the hint for a parentRef to a Gateway that does not exist.
-	Absent func(gateway manifest.Key) string
+	// Absent returns the message and the hint for a parentRef to a Gateway that does not exist or is not valid.
+	Absent func(gateway manifest.Key) (message, hint string)
 	// Certificate resolves a reference to a Secret.
 	Certificate func(gwv1.SecretObjectReference) Certificate
 }
@@ -76,7 +76,8 @@ func ReadSet(object, gateway *manifest.Object, refs SetReferences) *Set {
 	case parent.Group != gwv1.GroupName || parent.Kind != "Gateway":
 		s.reject(gwv1.ListenerSetReasonInvalid, fmt.Sprintf("a ListenerSet hangs on a Gateway, not on kind %s", parent.Kind), "write kind: Gateway")
 	case gateway == nil:
-		s.reject(gwv1.ListenerSetReasonParentNotAccepted, parent.String()+" does not exist", refs.Absent(parent))
+		message, hint := refs.Absent(parent)
+		s.reject(gwv1.ListenerSetReasonParentNotAccepted, message, hint)
 	default:
 		if !allows(gateway, object.Key.Namespace, refs.Labels) {
 			s.reject(gwv1.ListenerSetReasonNotAllowed, fmt.Sprintf("%s does not allow ListenerSets of namespace %s", parent, object.Key.Namespace),

@@ -322,9 +322,9 @@ func (b *builder) action(at string, rule *api.HTTPRouteRule) (action ir.Action, 
 	}
 	if len(rule.BackendRefs) == 0 {
 		a.needsBackend("the rule has no backendRefs: ")
-		message, hint := "the rule has no backendRefs and no redirect: it answers 500", "add backendRefs, or a RequestRedirect filter"
+		message, hint := "the rule has no backendRefs and no redirect: requests that reach it get 500", "add backendRefs, or a RequestRedirect filter"
 		if b.grpc {
-			message, hint = "the rule has no backendRefs: it answers UNAVAILABLE", "add backendRefs"
+			message, hint = "the rule has no backendRefs: calls that reach it get UNAVAILABLE", "add backendRefs"
 		}
 		a.problem(manifest.Warning, "NoBackends", at, message, hint)
 	}
