@@ -112,6 +112,9 @@ metadata: {annotations: {gatefold.io/used-by: "*"}, `, 1)
 		"large regular expressions":       roots(1, 2, attackerRules(4, 8, regex("((a{0,30}){0,30}b)*[\\p{L}]{1,50}"), "")),
 		"headers to match":                roots(2, 16, attackerRules(4, 8, matching("headers", "Exact"), "")),
 		"query parameters to match":       roots(1, 16, attackerRules(4, 8, matching("queryParams", "RegularExpression"), "")),
+		"query parameters of any value": roots(1, 16, attackerRules(4, 8, func(i int) string {
+			return fmt.Sprintf("{path: {value: /p%d}, queryParams: %s}", i, list(16, func(j int) string { return fmt.Sprintf("{name: x-%d, type: RegularExpression, value: .+}", j) }))
+		}, "")),
 		"a policy by reference":           roots(10, 1, attackerRules(16, 8, prefix, extension)) + policy("p", "", "headerModifiers: {request: {set: "+long(16)+"}}"),
 		"a policy by reference, on hosts": roots(2, 16, attackerRules(4, 8, prefix, extension)) + policy("p", "", "headerModifiers: {response: {add: "+long(16)+"}}"),
 		"a policy by selector":            roots(10, 1, attackerRules(16, 8, prefix, "")) + policy("p", routesOf, "headerModifiers: {request: {set: "+long(16)+"}}"),

@@ -133,31 +133,28 @@ func bytesOf(inst *syntax.Inst) (set byteSet) {
 }
 
 // classes returns one byte of each class of bytes that are in the same sets.
-func classes(sets []byteSet) []byte {
-	class, next := [256]int{}, 1
+func classes(sets []byteSet) (one []byte) {
+	var class [256]byte // for each byte, the first byte of its class
 	known := map[byteSet]bool{{}: true}
 	for _, set := range sets {
 		if known[set] {
 			continue
 		}
 		known[set] = true
-		inside := make(map[int]int, next)
+		var inside, outside [256]int // by the class before: the first byte of the part in the set, or beside it, plus one
 		for b := range 256 {
-			if !set.has(byte(b)) {
-				continue
+			part := &outside[class[b]]
+			if set.has(byte(b)) {
+				part = &inside[class[b]]
 			}
-			if _, seen := inside[class[b]]; !seen {
-				inside[class[b]] = next
-				next++
+			if *part == 0 {
+				*part = b + 1
 			}
-			class[b] = inside[class[b]]
+			class[b] = byte(*part - 1)
 		}
 	}
-	var one []byte
-	seen := map[int]bool{}
 	for b := range 256 {
-		if !seen[class[b]] {
-			seen[class[b]] = true
+		if class[b] == byte(b) {
 			one = append(one, byte(b))
 		}
 	}
@@ -186,8 +183,7 @@ func nodes(re *syntax.Regexp) int {
 // automatonBytes returns the size of the automaton of an expression, at most fullAutomaton. It is fullAutomaton, too, if
 // the automaton has too many states to count them.
 func (e *expression) automatonBytes() int {
-	w := walk{expression: e, seen: make([]int, len(e.program.Inst)), known: map[string]bool{}}
-	w.reach([]uint32{uint32(e.program.Start)})
+	w := newWalk(e)
 	size := bytesPerQueued * instructions(e.parsed, true)
 	for ; len(w.queue) > 0 && w.visits <= maxVisits; w.queue = w.queue[1:] {
 		state := w.queue[0]
@@ -210,22 +206,36 @@ type walk struct {
 	// seen has for each instruction the last call of reach that met it.
 	seen  []int
 	calls int
-	stack []uint32
-	name  []byte
+	// stack, out and name are used again in each call.
+	stack, out []uint32
+	name       []byte
 }
 
-// leave reaches all states that follow a state.
+// newWalk returns a walk that has reached the first state.
+func newWalk(e *expression) *walk {
+	w := &walk{expression: e, seen: make([]int, len(e.program.Inst)), known: map[string]bool{}}
+	w.reach([]uint32{uint32(e.program.Start)})
+	return w
+}
+
+// leave reaches all states that follow a state. It stops when the visits exceed maxVisits, because the state of a large
+// expression has many instructions, and a state may follow for each of 256 bytes.
 func (w *walk) leave(state []uint32) {
-	var tried [][]uint32
+	tried := map[string]bool{}
 	for _, b := range w.bytes {
-		var out []uint32
+		if w.visits > maxVisits {
+			return
+		}
+		out, name := w.out[:0], w.name[:0]
 		for _, pc := range state {
 			if w.reads[pc].has(b) {
 				out = append(out, w.program.Inst[pc].Out)
+				name = binary.NativeEndian.AppendUint32(name, w.program.Inst[pc].Out)
 			}
 		}
-		if len(out) > 0 && !slices.ContainsFunc(tried, func(one []uint32) bool { return slices.Equal(one, out) }) {
-			tried = append(tried, out)
+		w.out, w.name = out, name
+		if len(out) > 0 && !tried[string(name)] {
+			tried[string(name)] = true
 			w.reach(out)
 		}
 	}

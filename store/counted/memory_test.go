@@ -52,3 +52,22 @@ func TestClassesOfBytes(t *testing.T) {
 		}
 	}
 }
+
+// The work for a hostile expression ends soon after maxVisits: a state of it has thousands of instructions, and another
+// state follows for each of many bytes.
+func TestCountingAnAutomatonIsBounded(t *testing.T) {
+	const letters = "a?b?c?d?e?f?g?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?"
+	e, ok := readBytes("(?:" + letters + "){60}")
+	if !ok {
+		t.Fatal("the expression is invalid")
+	}
+	w := newWalk(e)
+	start := w.queue[0]
+	for len(w.queue) > 0 && w.visits <= maxVisits {
+		w.leave(w.queue[0])
+		w.queue = w.queue[1:]
+	}
+	if len(start) < maxVisits/4 || w.visits > maxVisits+len(start) {
+		t.Errorf("%d visits of states with up to %d instructions", w.visits, len(start))
+	}
+}

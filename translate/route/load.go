@@ -138,12 +138,21 @@ func matchBurden(match *ir.Match, outside bool) Burden {
 	if match.Path.Kind == ir.PathRegex || match.Path.Kind == ir.PathPostfix {
 		out.Units += regexUnits(match.Path.Value, outside)
 	}
-	for _, list := range [][]ir.ValueMatch{match.Headers, match.Query} {
-		for _, v := range list {
-			if out.Bytes += bytesPerItem + len(v.Name) + len(v.Value); v.Regex && v.Value != ir.AnyValue {
-				out.Units += regexUnits(v.Value, outside)
-			}
-		}
+	for _, v := range match.Headers {
+		v.Regex = v.Regex && v.Value != ir.AnyValue // Envoy gets no expression for a header of any value
+		out = out.Plus(valueBurden(v, outside))
+	}
+	for _, v := range match.Query {
+		out = out.Plus(valueBurden(v, outside))
+	}
+	return out
+}
+
+// valueBurden returns the Burden of a condition of a match. For the parameter outside, see regexUnits.
+func valueBurden(v ir.ValueMatch, outside bool) Burden {
+	out := Burden{Bytes: bytesPerItem + len(v.Name) + len(v.Value)}
+	if v.Regex {
+		out.Units = regexUnits(v.Value, outside)
 	}
 	return out
 }
