@@ -3,12 +3,11 @@ package translate
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -16,7 +15,7 @@ import (
 // maxHiddenScan is the number of rules of a host that hiddenRules compares with one rule of a wider host.
 const maxHiddenScan = 64
 
-// hidden says that a virtual host keeps requests from a wider one: Envoy looks into the most specific host alone.
+// hidden says that a virtual host keeps requests from a wider one: Envoy uses only the most specific virtual host.
 type hidden struct {
 	Table tableKey
 	// Route is the root route of the first rule of the host. The problem is reported on it.
@@ -30,11 +29,13 @@ func compareHidden(a, b hidden) int {
 	return cmp.Or(comparePortKeys(a.Table.portKey, b.Table.portKey), strings.Compare(a.Table.Chain, b.Table.Chain), strings.Compare(a.Table.Domain, b.Table.Domain))
 }
 
-// rest is the rule of a wildcard host with the lowest precedence, or one that takes every request of the host. It stays
-// the same in most edits of the host, so that an edit of a wide host costs the narrow ones nothing.
+// rest is the listener of a wildcard host, and the rule of the host with the lowest precedence of those that take every
+// request with a path prefix. It stays the same in most edits of the host, so that an edit of a wide host costs the narrow
+// ones nothing.
 type rest struct {
-	Match  spot
-	Prefix string // the path prefix of the match; "/" if the rule takes every request
+	Listener string // the ID of the listener; "" if the host does not exist
+	Match    spot   // zero if there is no such rule
+	Prefix   string // the path prefix of the match; "/" if the rule takes every request
 	// All is true if the rule takes every request of the host.
 	All bool
 }
@@ -76,14 +77,19 @@ func (r *hiddenRules) report(all *problemFold) {
 	problemsFrom(all, "hidden", r.hidden, hiddenProblems)
 }
 
-// runRest returns the rest of a wildcard host. Its zero value is for a host without rules.
+// runRest returns the rest of a wildcard host.
 func (r *hiddenRules) runRest(c *memo.Ctx, key tableKey) (out rest) {
-	host := r.in.host.Get(c, key)
-	if host == nil {
+	of, _ := r.in.claimed.Get(c, key)
+	if of.Count == 0 {
 		return rest{}
 	}
-	rules := host.Open
-	if out.All = rules.Len() > 0; !out.All {
+	out.Listener = of.Listener
+	host := r.in.host.Get(c, key)
+	if host == nil {
+		return out
+	}
+	rules, all := host.Open, host.Open.Len() > 0
+	if !all {
 		rules = host.Table
 	}
 	looked := 0
@@ -91,29 +97,30 @@ func (r *hiddenRules) runRest(c *memo.Ctx, key tableKey) (out rest) {
 		if looked++; looked > maxHiddenScan {
 			break
 		}
-		if e.Rule.SignIn == (manifest.Key{}) && e.Rule.Match.Path.Kind == ir.PathPrefix {
-			out.Match, out.Prefix = spotOf(e.Rule), e.Rule.Match.Path.Value
-			return out
+		if prefix := e.Rule.Match.Path.Value; e.Rule.SignIn == (manifest.Key{}) && xds.Covers(&e.Rule.Match, keyBelow(prefix)) {
+			return rest{Listener: of.Listener, Match: spotOf(e.Rule), Prefix: prefix, All: all}
 		}
 	}
-	return rest{}
+	return out
 }
+
+// keyBelow returns the beginning of all paths below a path prefix.
+func keyBelow(prefix string) string { return strings.TrimSuffix(prefix, "/") + "/" }
 
 // runHides compares a host with the next wider one that exists. Two hosts of different listeners have nothing to do
 // with each other.
 func (r *hiddenRules) runHides(c *memo.Ctx, key tableKey) hidden {
 	own, _ := r.in.claimed.Get(c, key)
-	for domain := range widerDomains(key.Domain) {
+	for _, domain := range listen.Wildcards(key.Domain) {
 		wide := key
 		wide.Domain = domain
-		of, _ := r.in.claimed.Get(c, wide)
-		switch {
-		case of.Count == 0:
-			continue
-		case of.Listener != own.Listener:
+		switch left := r.rest.Get(c, wide); left.Listener {
+		case "":
+		case own.Listener:
+			return r.compare(r.in.host.Get(c, key), hidden{Table: key, Domain: domain, Rest: left})
+		default:
 			return hidden{}
 		}
-		return r.compare(r.in.host.Get(c, key), hidden{Table: key, Domain: domain, Rest: r.rest.Get(c, wide)})
 	}
 	return hidden{}
 }
@@ -122,7 +129,7 @@ func (r *hiddenRules) runHides(c *memo.Ctx, key tableKey) hidden {
 // has too many rules to tell. Hosts that an HTTPRoute and a GRPCRoute both ask for have problems of their own
 // (meetings).
 func (r *hiddenRules) compare(host *hostOut, h hidden) hidden {
-	if host == nil || h.Rest == (rest{}) || !h.Rest.All && host.Table.Len() > maxHiddenScan {
+	if host == nil || h.Rest.Prefix == "" || !h.Rest.All && host.Table.Len() > maxHiddenScan {
 		return hidden{}
 	}
 	for e := range host.Table.All() {
@@ -135,28 +142,11 @@ func (r *hiddenRules) compare(host *hostOut, h hidden) hidden {
 		if h.Rest.All {
 			break
 		}
-		if xds.Covers(&e.Rule.Match, strings.TrimSuffix(h.Rest.Prefix, "/")+"/") {
+		if xds.Covers(&e.Rule.Match, keyBelow(h.Rest.Prefix)) {
 			return hidden{}
 		}
 	}
 	return h
-}
-
-// widerDomains yields the domains of virtual hosts that have all hosts of a domain, the most specific one first:
-// "*.example.com", "*.com" and "*" for "shop.example.com".
-func widerDomains(domain string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name := strings.TrimPrefix(domain, "*."); ; {
-			_, parent, found := strings.Cut(name, ".")
-			if !found {
-				break
-			}
-			if name = parent; !yield("*." + name) {
-				return
-			}
-		}
-		yield("*")
-	}
 }
 
 // hiddenProblems returns the warning of a root route: one for all hosts of the route. The set must not be empty.
@@ -176,7 +166,7 @@ func hiddenProblems(all memo.Ordered[hidden]) []manifest.Problem {
 	}
 	return []manifest.Problem{{
 		Code: "HidesWiderHost", Severity: manifest.Warning, Object: first.Route, Field: "spec.hostnames",
-		Message: fmt.Sprintf("for host %q on port %d of Gateway %s%s, %s answer 404, although %s has them for %s: Envoy looks into the most specific host alone",
+		Message: fmt.Sprintf("for host %q on port %d of Gateway %s%s, %s answer 404, although %s has them for %s: Envoy uses only the most specific virtual host",
 			first.Table.Domain, first.Table.Port, first.Table.Gateway, more, what, first.Rest.Match, wide),
 		Hint: fmt.Sprintf("to send them there, add a rule with path prefix %s, with the backendRefs of that rule, to this route", first.Rest.Prefix),
 	}}

@@ -54,7 +54,7 @@ func (r *policyStatusRules) hashUseAt(c *memo.Ctx, key manifest.Key, target stor
 	}
 	for _, at := range objects {
 		object, ok := r.in.routes.Get(c, at)
-		if !ok {
+		if !ok || route.Delegates(object) { // a backend of a route below may take it
 			return maybeUsed
 		}
 		for _, rule := range route.Rules(object) {

@@ -120,9 +120,9 @@ func (b *requestReporter) wider(port *ir.PortView, own *ir.HostView) {
 				return -1, true
 			}
 			if result, _ := r.matches(&rule.Match); result == takes {
-				why := fmt.Sprintf("it is for %s, and Envoy looks into the most specific host alone, which is %s", wordsOfDomain(host.Domain), own.Domain)
+				why := fmt.Sprintf("it is for %s, and Envoy uses only the most specific virtual host, which is %s", wordsOfDomain(host.Domain), own.Domain)
 				b.addNearMiss(rule, why)
-				b.report.Reason += fmt.Sprintf("; %s has one for %s, but Envoy looks into the most specific host alone", rule.Source.Key, wordsOfDomain(host.Domain))
+				b.report.Reason += fmt.Sprintf("; %s has one for %s, but Envoy uses only the most specific virtual host", rule.Source.Key, wordsOfDomain(host.Domain))
 				return 0, true
 			}
 		}

@@ -204,7 +204,7 @@ func (t *contest) nest() {
 	within := map[string]*hostsWithin{}
 	for _, domain := range t.domains {
 		holder := t.Holders[domain]
-		for _, wider := range wildcards(domain) {
+		for _, wider := range Wildcards(domain) {
 			if around, asked := t.Holders[wider]; !asked || around.Kind == holder.Kind {
 				continue
 			}
@@ -294,9 +294,9 @@ func (h *hostsWithin) seenFrom(namespace string) iter.Seq[Meeting] {
 	}
 }
 
-// wildcards returns the wildcards that cover a domain, the narrowest first: "*.example.com", "*.com" and "*"
+// Wildcards returns the wildcards that cover a domain, the narrowest first: "*.example.com", "*.com" and "*"
 // for "a.example.com". It leaves out the domain itself.
-func wildcards(domain string) []string {
+func Wildcards(domain string) []string {
 	var out []string
 	for rest := strings.TrimPrefix(domain, "*."); ; {
 		_, parent, more := strings.Cut(rest, ".")

@@ -23,7 +23,7 @@ func (g *Gateway) Overlaps(names func(secret manifest.Key) []string) map[string]
 		if l.chain() == "" {
 			continue
 		}
-		hostnames.add(l, l.chain(), wildcards(l.chain()))
+		hostnames.add(l, l.chain(), Wildcards(l.chain()))
 		for _, secret := range l.Certificates {
 			issued[l] = append(issued[l], hostsIn(names(secret))...)
 		}
@@ -45,7 +45,7 @@ func (g *Gateway) Overlaps(names func(secret manifest.Key) []string) map[string]
 		}
 		if len(others) == 0 {
 			reason, what = gwv1.ListenerReasonOverlappingHostnames, "the hostname overlaps with that of "
-			others = hostnames.others(nil, l, l.chain(), wildcards(l.chain()))
+			others = hostnames.others(nil, l, l.chain(), Wildcards(l.chain()))
 		}
 		if len(others) > 0 {
 			if out == nil {

@@ -85,7 +85,7 @@ func (g *Gateway) indexHosts() {
 		}
 		claim := l.claim()
 		g.hosts[claim] = l
-		for _, wider := range wildcards(claim.Domain) {
+		for _, wider := range Wildcards(claim.Domain) {
 			claim.Domain = wider
 			g.shared[claim] = true
 		}
@@ -108,7 +108,7 @@ func Same(a, b *Gateway) bool {
 // owner returns the listener of a port that serves a domain: the most specific one (Gateway API, listener
 // isolation). It returns nil if no listener serves the domain.
 func (g *Gateway) owner(at Socket, domain string) *Listener {
-	for _, host := range append([]string{domain}, wildcards(domain)...) {
+	for _, host := range append([]string{domain}, Wildcards(domain)...) {
 		if l := g.hosts[Place{Port: at.Port, UDP: at.UDP, Domain: host}]; l != nil {
 			return l
 		}

@@ -115,7 +115,7 @@ func meetings[K comparable](listeners []*Listener, owner func(*Listener) K) map[
 func (l *Listener) Domain() string { return domain(l.Hostname) }
 
 // Around returns a domain and the wildcards that cover it, the narrowest first. All are written as in Place.
-func Around(of string) []string { return append([]string{of}, wildcards(of)...) }
+func Around(of string) []string { return append([]string{of}, Wildcards(of)...) }
 
 // Contested returns the listeners that have their hostname (see Has), of ports on which listeners of several objects
 // meet. Others may want what these listeners have. It returns nil for a nil Gateway.
