@@ -187,7 +187,7 @@ func notAllowed(parent manifest.Key, named []*Listener, r Route) Attachment {
 		for _, l := range named {
 			protocols = append(protocols, fmt.Sprintf("%s is of protocol %s", l.Name, l.Protocol))
 		}
-		return notAttached(reason, fmt.Sprintf("no listener of %s serves %s: %s", parent, r.Key.Kind, firstNamed(protocols)),
+		return notAttached(reason, fmt.Sprintf("no listener of %s serves %s: %s", parent, r.Key.Kind, route.Several(protocols)),
 			"attach the route to a listener of protocol "+protocolWords(r.Kind))
 	}
 	if !slices.ContainsFunc(named, kind) {
@@ -302,19 +302,7 @@ func listenerNames(own []*Listener) string {
 	for _, l := range own {
 		names = append(names, fmt.Sprintf("%s (port %d)", l.Name, l.Port))
 	}
-	return firstNamed(names)
-}
-
-// maxNamed is how many listeners a message names, at most.
-const maxNamed = 5
-
-// firstNamed returns the texts as a list, at most maxNamed of them and the number of the others. It returns "none" if
-// there are none.
-func firstNamed(all []string) string {
-	if more := len(all) - maxNamed; more > 0 {
-		all = append(slices.Clip(all[:maxNamed]), fmt.Sprintf("and %d more", more))
-	}
-	return cmp.Or(strings.Join(all, ", "), "none")
+	return cmp.Or(route.Several(names), "none")
 }
 
 // admits reports whether the listener admits the route by kind and namespace.
