@@ -31,9 +31,12 @@ func (b *requestReporter) delegationMisses() (out []delegationMiss) {
 	all := b.facts.View.Delegations()
 	for i := range all {
 		d := &all[i]
+		if uint32(d.Port) != port.Port.Port {
+			continue
+		}
 		way := wayOf(d.Chain)
 		above := func(miss delegationMiss) bool { return strings.HasPrefix(way, miss.way) }
-		if uint32(d.Port) != port.Port.Port || !ways[way] || slices.ContainsFunc(out, above) {
+		if !ways[way] || slices.ContainsFunc(out, above) {
 			continue
 		}
 		result, reason := r.matches(d.Match)

@@ -251,7 +251,8 @@ func (s *suspects) rank(p *manifest.Problem) (rank, fit int) {
 // rankRoute returns the rank of a problem of a route, and the fit of the rule that has the problem (see rank). The
 // first of these cases that applies decides:
 //   - ofTheRule: the problem is about a rule that leads to the answer.
-//   - ofTheWay: the problem is about no single rule, and the route leads to the answer.
+//   - ofTheWay: the problem is about no single rule, and the route leads to the answer. Or no rule answers, and the problem
+//     is about the hostnames of a route that may serve the request's host.
 //   - overlapping: the rule that has the problem might have matched the request. If the problem is about no single
 //     rule, any rule of the route counts.
 //   - ofTheHost: another rule of the route leads to the answer, or the route may serve the request's host.
@@ -263,7 +264,7 @@ func (s *suspects) rankRoute(p *manifest.Problem) (rank, fit int) {
 	switch {
 	case s.rules[at]:
 		return ofTheRule, 0
-	case s.way[p.Object] && index < 0:
+	case s.way[p.Object] && index < 0, s.lost && strings.HasPrefix(p.Field, "spec.hostnames") && s.underHost(p.Object):
 		return ofTheWay, 0
 	case s.near[at], fit >= s.least && s.underHost(p.Object):
 		return overlapping, fit

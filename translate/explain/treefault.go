@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,12 +102,13 @@ func (t *treeMaker) markStale(n *TreeNode) {
 	}
 }
 
-// markUnprogrammed sets Why of the node of a port, and adds it to the node's Name, if the port is not programmed.
+// markUnprogrammed adds to the Name of the node of a port why the port is not programmed, if it is not, and sets Why of
+// the node unless it has one: a stale Gateway keeps what is wrong with its newest version.
 // The reason is that of its first listener with one: Envoys bind and accept all listeners of a port together.
 func (t *treeMaker) markUnprogrammed(n *TreeNode, port *ir.Port) {
 	for _, l := range port.Listeners {
 		if why := t.unprogrammed[binding{l.Object, l.Name}]; why != "" {
-			n.Why = why
+			n.Why = cmp.Or(n.Why, why)
 			n.Name += ", not programmed: " + why
 			return
 		}
