@@ -13,6 +13,9 @@ import (
 // new rule belongs to an object that is new, or to another route that changed.
 func (h *hostPair) heldBy(p pair) (held []manifest.Key) {
 	c, from := h.port.comparison, []manifest.Key{ir.GatewayKey(h.port.key.gateway)}
+	if len(c.objects.mistakes) == 0 {
+		return nil
+	}
 	if p.before == nil {
 		from = append(from, h.routesOfLostHost()...)
 	} else {
