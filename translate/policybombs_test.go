@@ -21,6 +21,10 @@ func policyBombs() map[string]func(n int) string {
 	route := func(i int) string {
 		return hostileHTTP(fmt.Sprint("t", i), fmt.Sprintf("[t%d.attacker.example.com]", i), "[{name: one}, {name: two, matches: [{path: {value: /two}}]}]")
 	}
+	backend := func(i int) string {
+		return hostileObject(hostileGroup, "Backend", fmt.Sprint("t", i), "{type: Static, static: {hosts: [{host: 10.1.0.1, port: 1}]}}") + "\n---\n" +
+			hostileHTTP(fmt.Sprint("t", i), fmt.Sprintf("[t%d.attacker.example.com]", i), fmt.Sprintf("[{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: t%d}]}]", i))
+	}
 	both := func(policy, target func(i int) string) func(n int) string {
 		return func(n int) string { return documents(n, policy) + documents(n, target) }
 	}
@@ -41,10 +45,12 @@ func policyBombs() map[string]func(n int) string {
 		}),
 		"Backends": both(func(i int) string {
 			return hostileObject(hostileGroup, "BackendConfigPolicy", fmt.Sprint("p", i), "{"+selector("Backend", labels)+", connectTimeout: 1s}")
-		}, func(i int) string {
-			return hostileObject(hostileGroup, "Backend", fmt.Sprint("t", i), "{type: Static, static: {hosts: [{host: 10.1.0.1, port: 1}]}}") + "\n---\n" +
-				hostileHTTP(fmt.Sprint("t", i), fmt.Sprintf("[t%d.attacker.example.com]", i), fmt.Sprintf("[{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: t%d}]}]", i))
-		}),
+		}, backend),
+		"Backends with TLS": both(func(i int) string {
+			return hostileObject(hostileGateway, "BackendTLSPolicy", fmt.Sprint("p", i), "{targetRefs: "+list(16, func(i int) string {
+				return fmt.Sprintf("{group: gateway.kgateway.dev, kind: Backend, name: t%d}", i)
+			})+", validation: {hostname: a.example.com, wellKnownCACertificates: System}}")
+		}, backend),
 	}
 }
 
