@@ -66,6 +66,8 @@ type size struct {
 	// edits are numbers of routes for the edits, editCount how often each is edited.
 	edits     []int
 	editCount int
+	// attackRoutes are in the largest file of an attack.
+	attackRoutes int
 	// effectRoutes are in the table whose edits an Envoy takes.
 	effectRoutes int
 	// startRoutes are numbers of routes for the starts, starts how often each is made.
@@ -86,25 +88,25 @@ type size struct {
 func sizes() map[string]size {
 	return map[string]size{
 		"tiny": {
-			edits: []int{150}, editCount: 3, effectRoutes: 150, startRoutes: []int{50}, starts: 1,
+			edits: []int{150}, editCount: 3, attackRoutes: 10, effectRoutes: 150, startRoutes: []int{50}, starts: 1,
 			memoryRoutes: 50, memoryEdits: [2]int{50, 100},
 			fanoutStreams: 100, fanoutEdits: 1,
 			lookups: []int{10, 150}, lookupRounds: 1, lookupTime: 20 * time.Millisecond,
 		},
 		"quick": {
-			edits: []int{1000, 10_000}, editCount: 20, effectRoutes: 10_000, startRoutes: []int{10_000}, starts: 1,
+			edits: []int{1000, 10_000}, editCount: 20, attackRoutes: 100, effectRoutes: 10_000, startRoutes: []int{10_000}, starts: 1,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 2000},
 			fanoutStreams: 1000, fanoutEdits: 3,
 			lookups: []int{10, 1000, 10_000}, lookupRounds: 3, lookupTime: 300 * time.Millisecond,
 		},
 		"usual": {
-			edits: []int{1000, 10_000}, editCount: 60, effectRoutes: 10_000, startRoutes: []int{10_000}, starts: 3,
+			edits: []int{1000, 10_000}, editCount: 60, attackRoutes: 270, effectRoutes: 10_000, startRoutes: []int{10_000}, starts: 3,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 20_000},
 			fanoutStreams: 1000, fanoutEdits: 3,
 			lookups: []int{10, 1000, 10_000, 50_000}, lookupRounds: 9, lookupTime: 400 * time.Millisecond,
 		},
 		"full": {
-			edits: []int{1000, 10_000, 100_000}, editCount: 60, effectRoutes: 10_000, startRoutes: []int{10_000, 100_000}, starts: 3,
+			edits: []int{1000, 10_000, 100_000}, editCount: 60, attackRoutes: 270, effectRoutes: 10_000, startRoutes: []int{10_000, 100_000}, starts: 3,
 			memoryRoutes: 10_000, memoryEdits: [2]int{1000, 100_000},
 			fanoutStreams: 1000, fanoutEdits: 3,
 			lookups: []int{10, 1000, 10_000, 50_000}, lookupRounds: 9, lookupTime: 400 * time.Millisecond,
@@ -128,6 +130,7 @@ func parts() []struct {
 		measure func(*testing.T, *run)
 	}{
 		{"edit", measureEdits},
+		{"attack", measureAttack},
 		{"effect", measureEffect},
 		{"start", measureStart},
 		{"memory", measureMemory},
