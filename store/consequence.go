@@ -25,7 +25,10 @@ func (s *problemLists) consequence(i *Invalid) string {
 		key := manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: i.Key.Namespace, Name: target.Name}
 		s.fresh.targets[key] = struct{}{}
 		at, ok := s.serving.served[key]
-		if target.Name == "" || ok && (target.Section == "" || slices.Contains(sectionsOf(at.object), target.Section)) {
+		if ok && !slices.Contains(sectionsOf(at.object), target.Section) { // nobody knows which section it means
+			target.Section = ""
+		}
+		if target.Name == "" || ok {
 			closed[closureOf(i.Key, target)] = append(closed[closureOf(i.Key, target)], target)
 		} else {
 			missing = append(missing, target)

@@ -138,7 +138,7 @@ func TestConsequences(t *testing.T) {
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: r}", "name: r}, {group: gateway.networking.k8s.io, kind: HTTPRoute, name: s}", 1), "y.yaml": route("r", "/")},
 			"; HTTPRoute default/r answers 500 until it is fixed; its target HTTPRoute default/s is not in the folder, or not valid"},
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: r}", "name: r, sectionName: s}", 1), "y.yaml": route("r", "/")},
-			"; its target HTTPRoute default/r#s is not in the folder, or not valid"},
+			"; HTTPRoute default/r answers 500 until it is fixed"},
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: r}", "name: r, sectionName: s}", 1), "y.yaml": strings.Replace(route("r", "/"), "  - matches", "  - name: s\n    matches", 1)},
 			"; HTTPRoute default/r#s answers 500 until it is fixed"},
 		{map[string]string{"x.yaml": broken, "y.yaml": sound}, "; its definition in y.yaml is in force"},

@@ -67,6 +67,23 @@ func (g *gathering) add(key manifest.Key, standing policy.Standing) (found bool)
 	return true
 }
 
+// closeForLost makes the rules answer 500 if a policy protects (see protects). The policy names a section that its target
+// does not have.
+func (g *gathering) closeForLost(key manifest.Key, section string) {
+	p := g.get(key)
+	if !p.protects() {
+		return
+	}
+	g.write(p.Written)
+	why := fmt.Sprintf("%s protects %q, which its target does not have", key, section)
+	g.close(&closing{Why: why, At: ir.Part{Kind: ir.PartClosed, Object: key, Field: "spec.targetRefs"}}, p.Invalid || policy.SetsForStreams(p.Attached.Spec))
+}
+
+// protects reports whether a policy may protect its targets. Nobody knows what an invalid policy was to do.
+func (p *policyOut) protects() bool {
+	return p.Attached != nil && (p.Invalid || policy.Protects(p.Attached.Spec))
+}
+
 // write records the identity headers of a policy. The parameter headers is nil if the policy writes none.
 func (g *gathering) write(headers *written) {
 	if headers != nil && !slices.Contains(g.writes, headers) {
@@ -76,9 +93,11 @@ func (g *gathering) write(headers *written) {
 
 // attach adds the policies that apply to one section of an object: a rule of a route, or a listener. They are the
 // policies that target the section, and the policies that target the whole object. The parameter policies has the
-// policies that target the object or any of its sections, and kind is their kind, for the message. If too many
-// policies apply, attach adds none but their identity headers, and the rules answer 500.
-func (g *gathering) attach(policies *attachments, section, kind string) {
+// policies that target the object or any of its sections, sections are the names of all of them, and kind is the kind of
+// the policies, for the message. The rules answer 500 in two cases: If too many policies apply, attach adds none but their
+// identity headers. If a policy that protects names a section that the object does not have, nobody knows which one it
+// means.
+func (g *gathering) attach(policies *attachments, section string, sections []string, kind string) {
 	if crowded := policies.closing(kind, section); crowded != nil {
 		g.close(crowded, true)
 		for _, one := range policies.Aims {
@@ -88,11 +107,13 @@ func (g *gathering) attach(policies *attachments, section, kind string) {
 	}
 	for _, one := range policies.Aims {
 		for _, target := range one.Targets {
-			switch target.Section {
-			case "":
+			switch {
+			case target.Section == "":
 				g.add(one.Policy, policy.ByObject)
-			case section:
+			case target.Section == section:
 				g.add(one.Policy, policy.BySection)
+			case target.Name != "" && !slices.Contains(sections, target.Section):
+				g.closeForLost(one.Policy, target.Section)
 			}
 		}
 	}

@@ -220,9 +220,10 @@ func readTLSOption(tls *ir.UpstreamTLS, name, value string) (message, hint strin
 }
 
 // runBackendTLS decides which policy applies to each port of a Service or Backend. Ports with too many policies are
-// closed. The API has no selectors, but an invalid policy may have some.
+// closed. A policy that names a port which does not exist closes the ports that no other policy is for, because nobody
+// knows which port it means. The API has no selectors, but an invalid policy may have some.
 func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backend.TLSTarget {
-	var claims []backend.Claim
+	var claims, lost []backend.Claim
 	at := r.tlsAims.at.Get(c, target)
 	for _, crowded := range at.Crowded {
 		closed := &backend.TLSPolicy{Origin: &ir.Origin{Key: target}, Closed: crowded.words(kindBackendTLSPolicy), Invalid: true}
@@ -234,10 +235,18 @@ func (r *tlsPolicyRules) runBackendTLS(c *memo.Ctx, target manifest.Key) *backen
 			continue
 		}
 		for _, to := range one.Targets {
+			if _, why, _ := r.aim(c, &tlsTarget{Target: target, Section: to.Section}); why != "" && to.Section != "" {
+				lost = append(lost, backend.Claim{Policy: &backend.TLSPolicy{Origin: own.Policy.Origin, Closed: one.Policy.String() + " cannot be used: " + why}})
+				continue
+			}
 			claims = append(claims, backend.Claim{Policy: own.Policy, Section: to.Section})
 		}
 	}
-	return backend.Contest(claims, route.CompareOrigins)
+	out := backend.Contest(claims, route.CompareOrigins)
+	if out.All == nil {
+		out.All = backend.Contest(lost, route.CompareOrigins).All
+	}
+	return out
 }
 
 // tlsOf returns the policy that applies to a port of a Service or Backend, nil if there is none. The parameter port

@@ -1,6 +1,8 @@
 package translate
 
 import (
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -145,7 +147,7 @@ func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, object manifes
 		return nil
 	}
 	before := len(into.specs)
-	into.attach(r.in.aims.at.Get(c, object), listener, r.in.aims.kind)
+	into.attach(r.in.aims.at.Get(c, object), listener, r.listenersOf(c, object), r.in.aims.kind)
 	var at, whole []*policy.Attached
 	for _, attached := range into.specs[before:] {
 		if attached.Standing == policy.BySection {
@@ -156,6 +158,23 @@ func (r *hostLevelRules) gatherHost(c *memo.Ctx, into *gathering, object manifes
 	}
 	priority := r.priorityOf(c, object)
 	return policy.NewStack(object, policy.NewLevel(at, priority, route.CompareOrigins), policy.NewLevel(whole, priority, route.CompareOrigins))
+}
+
+// listenersOf returns the names of the listeners that a Gateway or ListenerSet itself defines.
+func (r *hostLevelRules) listenersOf(c *memo.Ctx, key manifest.Key) (names []string) {
+	if object, ok := r.in.gateways.Get(c, key); ok {
+		gateway, _ := manifest.As[*gwv1.Gateway](object)
+		for _, l := range gateway.Spec.Listeners {
+			names = append(names, string(l.Name))
+		}
+	}
+	if object, ok := r.in.listenerSets.Get(c, key); ok {
+		set, _ := manifest.As[*gwv1.ListenerSet](object)
+		for _, l := range set.Spec.Listeners {
+			names = append(names, string(l.Name))
+		}
+	}
+	return names
 }
 
 // priorityOf returns the priority in the annotation of a Gateway or ListenerSet.

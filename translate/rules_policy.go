@@ -248,7 +248,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 			gathered.close(out.missing(key, i, r.in.absentHere(c, of)), false)
 		}
 	}
-	gathered.attach(at, api.Text(rule.Name), r.aims.kind)
+	gathered.attach(at, api.Text(rule.Name), route.Sections(object), r.aims.kind)
 	out.Writes = gathered.writes
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)
@@ -262,11 +262,11 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 
 // streamLevel returns the policies of a TCPRoute, TLSRoute or UDPRoute, which has only one rule.
 func (r *policyRules) streamLevel(c *memo.Ctx, object *manifest.Object) *levelOut {
-	out, gathered, section := &levelOut{}, r.gathering(c), ""
-	if sections := route.Sections(object); len(sections) > 0 {
+	out, gathered, section, sections := &levelOut{}, r.gathering(c), "", route.Sections(object)
+	if len(sections) > 0 {
 		section = sections[0]
 	}
-	gathered.attach(r.aims.at.Get(c, object.Key), section, r.aims.kind)
+	gathered.attach(r.aims.at.Get(c, object.Key), section, sections, r.aims.kind)
 	out.Level = policy.NewLevel(gathered.specs, policy.ShallowMergePreferChild, route.CompareOrigins)
 	if out.Closed = gathered.closed; out.Closed == nil {
 		out.Burden = policyBurden(policy.Resolve([]policy.Level{out.Level}).Extras(), object.Source == manifest.OtherFile)

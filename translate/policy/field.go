@@ -202,6 +202,18 @@ func Sets(spec *api.TrafficPolicySpec, name ir.Field) bool {
 	return field.has(spec) && (field.protects.off == nil || !field.protects.off(spec))
 }
 
+// Protects reports whether a policy may protect what it is for: whether it sets a field other than autoHostRewrite,
+// headerModifiers, retry and timeouts.
+func Protects(spec *api.TrafficPolicySpec) bool {
+	return slices.ContainsFunc(Fields(), func(f Field) bool {
+		switch f.Name {
+		case ir.FieldAutoHostRewrite, ir.FieldHeaderModifiers, ir.FieldRetry, ir.FieldTimeouts:
+			return false
+		}
+		return f.has(spec)
+	})
+}
+
 // Outcome is the result of merging one field of two specs (parent and child): it says which spec the merged value
 // comes from.
 type Outcome uint8
