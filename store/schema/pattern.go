@@ -57,7 +57,7 @@ func (n *node) patternHint(kind, s, words string) string {
 	}
 	wildcards := words != hostname
 	switch {
-	case isHost && s == "*" && wildcards && slices.Contains(kindsOfEveryHost, kind):
+	case isHost && s == "*" && wildcards && mayHaveEveryHost(kind):
 		return "leave it out: every host matches then"
 	case isHost && strings.HasPrefix(s, "*") && wildcards:
 		return "'*' stands for the first label as a whole: *.example.com"
@@ -67,9 +67,11 @@ func (n *node) patternHint(kind, s, words string) string {
 	return ""
 }
 
-// kindsOfEveryHost are the kinds in which a field with wildcards may be left out, and stands for every host then. A
+// mayHaveEveryHost reports whether a field with wildcards may be left out in a kind, and stands for every host then. A
 // TLSRoute needs hostnames, and a name in a BackendTLSPolicy is one that a certificate must have.
-var kindsOfEveryHost = []string{"Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"}
+func mayHaveEveryHost(kind string) bool {
+	return slices.Contains([]string{"Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"}, kind)
+}
 
 // hostOf returns a text that is meant as a hostname without a scheme, port and path, and without a dot at its end. The
 // reason says what was left out, such as "leave out the port: ". It is "" if that is none of these.
