@@ -28,8 +28,12 @@ func (f *file) skipProblem(skipped *watcher.Skip) manifest.Problem {
 		p.Hint = renderHint(reason)
 		return p
 	}
-	if skipped.Reason == watcher.TooLarge {
+	switch skipped.Reason {
+	case watcher.TooLarge:
 		p.Hint = "split the file, or raise the limit"
+	case watcher.Replaced:
+		p.Hint = "mount the folder of the file in place of the file; until then, its objects stay as they were"
+		return p
 	}
 	if len(f.documents) > 0 {
 		p.Hint = "until the file can be read, its objects stay as they were"

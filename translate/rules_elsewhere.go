@@ -207,7 +207,11 @@ func (r *hintRules) absentHint(c *memo.Ctx, key manifest.Key, from string) strin
 	if like := r.near.Get(c, key); like != "" {
 		return didYouMean(key, like)
 	}
-	return fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
+	hint := fmt.Sprintf("create %s, fix it if it has errors, or fix the name or namespace of the %s", key, from)
+	if key.Kind == "Secret" {
+		hint += fmt.Sprintf("; certificates and keys may lie in --secret-dir instead of the folder: %s/%s/tls.crt and tls.key", key.Namespace, key.Name)
+	}
+	return hint
 }
 
 // absentHere does the same as absent for references that cannot name a namespace. It suggests only an object of the same

@@ -22,6 +22,9 @@ type signature struct {
 	kind         fs.FileMode
 	// shared is true if the file has more than one name (hard links).
 	shared bool
+	// nameless is true if the file has no name any more: it was deleted, or another file was renamed over it. A path still
+	// leads to such a file if the file is mounted there by itself.
+	nameless bool
 }
 
 // node is the known contents of a directory: the entries that it had when the watcher last looked at them.

@@ -203,6 +203,16 @@ func (l *loader) skip(e *entry, why SkipReason, detail string) {
 	l.skipped = append(l.skipped, Skip{strings.TrimSuffix(e.path, "/"), why, detail})
 }
 
+// replaced reports whether the file of e has lost its last name since it was read, and its path still leads to it. Some
+// file systems never count names, so that the file must have had one before.
+func (l *loader) replaced(e *entry) bool {
+	if !e.sig.nameless || e.have == nil || e.have.sig.nameless || e.have.sig.identity != e.sig.identity {
+		return false
+	}
+	info, err := l.root.Stat(e.path) // a file that is replaced right now has another identity
+	return err == nil && signatureOf(info) == e.sig
+}
+
 // load reads the file of e if it changed, and reports whether the Tree has content for it. A changed file keeps the
 // content of the last reading, if there is any, in these cases:
 //   - l.hold returns true for the file.
@@ -218,6 +228,9 @@ func (l *loader) load(e *entry) bool {
 		return false
 	case e.have != nil && e.have.sig == e.sig:
 		return true
+	case l.replaced(e):
+		l.skip(e, Replaced, "the file is mounted here by itself, and was deleted or replaced where it comes from: no edit of it arrives")
+		return false
 	case l.hold != nil && l.hold(e.path):
 		l.held = append(l.held, e.path)
 		return e.have != nil

@@ -213,7 +213,8 @@ func (s *scan) compare(e, was *entry) {
 			s.change(e.path, written)
 		}
 	case e.have != nil && e.have.racy:
-		e.have = &loaded{content: e.have.content, hash: e.have.hash} // without a signature it is read again
+		known := signature{identity: e.have.sig.identity, nameless: e.have.sig.nameless}
+		e.have = &loaded{sig: known, content: e.have.content, hash: e.have.hash} // without times it is read again
 		s.change(e.path, reread)
 	}
 }

@@ -16,6 +16,7 @@ func signatureOf(info fs.FileInfo) signature {
 		ctime:    st.Ctim.Nano(),
 		kind:     info.Mode().Type(),
 		shared:   st.Nlink > 1 && info.Mode().IsRegular(),
+		nameless: st.Nlink == 0 && info.Mode().IsRegular(),
 	}
 }
 

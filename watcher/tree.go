@@ -59,5 +59,6 @@ const (
 	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and no content is known
 	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
 	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link that leaves the root or is absolute
+	Replaced     SkipReason = "FileReplaced"   // it is mounted by itself, and the mounted file was deleted or replaced
 	Unreadable   SkipReason = "Unreadable"     // it cannot be read, for example because of an error of the system
 )

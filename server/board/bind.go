@@ -65,6 +65,7 @@ func (o object) portField(listener string) string {
 const (
 	bindBegin = "cannot bind '"
 	portInUse = "Address already in use"
+	noAddress = "Cannot assign requested address"
 	// olderServed follows Envoy's error if the older form of the listener is served (delta.OlderServed).
 	olderServed = "; its older form is served"
 )
@@ -94,6 +95,8 @@ func BindRemedy(words, field string) string {
 		return "free it and run `gatefold reload`, or change " + field
 	case strings.Contains(words, portInUse):
 		return "free it or change " + field + "; " + again
+	case strings.Contains(words, noAddress):
+		return "no interface of this machine has the address: correct spec.addresses of the Gateway, or --bind, or give the address to an interface; " + again
 	case strings.Contains(words, "Permission denied"):
 		return "ports below 1024 need the capability CAP_NET_BIND_SERVICE: AmbientCapabilities= in the systemd unit," +
 			" or setcap cap_net_bind_service=ep on Envoy's binary; or lower the sysctl net.ipv4.ip_unprivileged_port_start; " + again

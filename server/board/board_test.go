@@ -1,6 +1,7 @@
 package board
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,20 @@ func TestReadersHaveVerdictsRefreshed(t *testing.T) {
 	} {
 		if c := shown.(*gwv1.GatewayStatus).Conditions[0]; c.Message != "refreshed" {
 			t.Errorf("%s has %+v", from, c)
+		}
+	}
+}
+
+// TestBindRemedy wants, for each reason why an Envoy cannot bind an address, a help that solves it.
+func TestBindRemedy(t *testing.T) {
+	const field = "spec.listeners[0].port"
+	for reason, want := range map[string]string{
+		"Cannot assign requested address": "correct spec.addresses of the Gateway", "Address already in use": "change " + field,
+		"Permission denied": "CAP_NET_BIND_SERVICE", "No route to host": "change the address or " + field,
+	} {
+		words := BindWords("edge", "cannot bind '10.99.99.99:8080': "+reason)
+		if got := BindRemedy(words, field); !strings.Contains(got, want) || strings.Contains(reason, "assign") && strings.Contains(got, "port") {
+			t.Errorf("%s: %s", reason, got)
 		}
 	}
 }

@@ -20,6 +20,7 @@ func exampleless() map[string]string {
 	return map[string]string{
 		"BeingWritten":       "while another program writes a file",
 		"EnvoyTooOld":        "while an Envoy is connected that lacks what a rule needs",
+		"FileReplaced":       "in a container, for a file that is mounted by itself",
 		"InternalError":      "when gatefold itself has a fault",
 		"InvalidTest":        "by `gatefold test`, in a file of tests",
 		"NoEffectInKgateway": "by `gatefold validate --for`",

@@ -17,6 +17,7 @@ func ofFiles() []Entry {
 		{"IgnoreFileNotUsed", Error, "With `--cluster-paths`, `.gatefoldignore` counts only if the cluster paths name it: otherwise anybody could leave out the files of other teams. The file leaves out nothing.", "Add `.gatefoldignore` to `--cluster-paths`, or remove the file."},
 		{"InvalidIgnoreFile", Error, "`.gatefoldignore` cannot be read, or has a pattern that gitignore does not know. The patterns before stay in force.", "Correct the file; its syntax is that of gitignore."},
 		{"InvalidKey", Error, "A key of a mapping is not text, for example a number or a list.", "Put the key in quotes, or correct the indentation."},
+		{"FileReplaced", Error, "The file is mounted into the folder by itself (a bind mount), and was deleted or replaced where it comes from, as editors and `git` do when they save. gatefold sees no edit of it. What it defined before is still served.", "Mount the folder that holds the file, not the file."},
 		{"InvalidMerge", Error, "`<<` is given something other than a mapping or a list of mappings.", "Let it refer to a mapping (`<<: *name`), or write the fields out."},
 		{"InvalidTest", Error, "A line of a file of tests cannot be read. The other lines are judged. What is served does not change; with `serve --gate-tests`, changes are held back as for a test that fails.", "Correct the word at the column; the hint says how. [Lines of tests](tests.md) has all words."},
 		{"InvalidUTF8", Error, "The file is not in UTF-8.", "Save it as UTF-8."},
