@@ -51,6 +51,7 @@ func TestFindings(t *testing.T) {
 		{"required metadata", "apiVersion: v1\nkind: Namespace", Finding{RequiredField, "metadata", "metadata is missing", "", false}},
 
 		{"boolean for string", route("{hostnames: [yes]}"), Finding{WrongType, "spec.hostnames[0]", "hostnames[0] is a boolean (true), wants a string", "put it in quotes; without them YAML reads true, yes, on and their opposites as booleans", false}},
+		{"number for a duration", route("{rules: [{timeouts: {request: 10}}]}"), Finding{WrongType, "spec.rules[0].timeouts.request", "request is a number (10), wants a string", "write a duration such as 500ms, 10s or 1m30s", false}},
 		{"number for string", route("{rules: [{matches: [{headers: [{name: a, value: 1}]}]}]}"), Finding{WrongType, "spec.rules[0].matches[0].headers[0].value", "value is a number (1), wants a string", `put it in quotes: "1"`, false}},
 		{"string for number", listener("name: a, port: '80', protocol: HTTP"), Finding{WrongType, "spec.listeners[0].port", `port is a string ("80"), wants an integer`, "write it without quotes: 80", false}},
 		{"fraction", listener("name: a, port: 80.5, protocol: HTTP"), Finding{WrongType, "spec.listeners[0].port", "port is a number (80.5), wants an integer", "", false}},

@@ -69,6 +69,12 @@ func (m *mistakes) wrongType(n *node, v any) {
 func (m *mistakes) typeHint(n *node, v any) string {
 	switch n.typ {
 	case "string":
+		if text := fmt.Sprint(v); n.regexp != nil && !n.regexp.MatchString(text) && stringHint(v, false) != "" {
+			if words := patternWords(n.limits.Pattern); words != "" {
+				return "write " + words // in quotes the value is not valid either
+			}
+			return ""
+		}
 		return stringHint(v, m.hides())
 	case "array":
 		return "write it as a list: begin each item with \"- \""
