@@ -79,14 +79,17 @@ func (t *trial) unitOf(file string) string {
 
 // brings reports whether a problem is an error that an edit can bring, and that is not among those of what is served.
 func (g *gate) brings(p manifest.Problem, served map[string]bool, identity string) bool {
-	return p.Severity == manifest.Error && !ofSurroundings[p.Code] && !served[identity]
+	return p.Severity == manifest.Error && !ofSurroundings(p.Code) && !served[identity]
 }
 
-// ofSurroundings are the codes of errors that come from Envoys, other machines, tests or gatefold itself, and not from
-// the text of the folder.
-var ofSurroundings = map[string]bool{
-	"EnvoyTooOld": true, "IssuerNoAnswer": true, "RejectedByEnvoy": true, "RevisionFrozen": true, "TooManyEnvoys": true,
-	store.InternalError: true, revisionInvalid: true, testFailed: true, testsFailed: true,
+// ofSurroundings reports whether errors of a code come from Envoys, other machines, tests or gatefold itself, and not
+// from the text of the folder.
+func ofSurroundings(code string) bool {
+	switch code {
+	case "EnvoyTooOld", "IssuerNoAnswer", "RejectedByEnvoy", "RevisionFrozen", "TooManyEnvoys", store.InternalError, revisionInvalid, testFailed, testsFailed:
+		return true
+	}
+	return false
 }
 
 // objectError identifies an error of the translation, wherever the object's file is, and at whichever place of a list.

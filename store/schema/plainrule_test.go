@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -91,7 +92,7 @@ func TestLargeObjectsAreCounted(t *testing.T) {
 // TestPartsOfALargeObjectCostNoMore: what is small in a large object is checked without the counting, too. So 1,024 matches
 // in one route, which is invalid, take not much more than in 64 routes.
 func TestPartsOfALargeObjectCostNoMore(t *testing.T) {
-	gvk := gwv1.SchemeGroupVersion.WithKind("HTTPRoute")
+	gvk := apischema.GroupVersionKind{Group: gwv1.GroupName, Version: "v1", Kind: "HTTPRoute"}
 	check := func(routes, rules, matches int) float64 {
 		var objects []map[string]any
 		for range routes {
