@@ -2,6 +2,7 @@ package counted
 
 import (
 	"math/rand/v2"
+	"regexp/syntax"
 	"strings"
 	"testing"
 
@@ -10,18 +11,21 @@ import (
 
 func TestRegexIsCountedFirst(t *testing.T) {
 	for pattern, want := range map[string]string{
-		strings.Repeat("a", 1024):                           "",
-		strings.Repeat("a", 1025):                           "1025 bytes long, over the limit of 1024",
-		"(" + strings.Repeat("a", 1000) + "){1000}":         "16384 instructions or more, over the limit of 4096",
-		"(((a{9}){9}){9})" + strings.Repeat("(b{1000})", 9): "9929 instructions or more",
-		`(?:` + strings.Repeat(`\b`, 500) + `){1000}`:       "16384 instructions or more",
-		`(?:` + strings.Repeat(`()`, 500) + `){1000}`:       "16384 instructions or more",
-		`(?:` + strings.Repeat(`$|^|`, 240) + `){1000}`:     "16384 instructions or more",
-		`(?:` + strings.Repeat(`(?:)`, 250) + `){1000}`:     "16384 instructions or more",
-		"a{4097}":      "invalid repeat count",
-		"(a{100}){11}": "invalid repeat count",
-		`\PL{1000}`:    "", // one instruction for each class in Go
-		"[":            "missing closing ]",
+		strings.Repeat("a", 1024):                            "",
+		strings.Repeat("a", 1025):                            "1025 bytes long, over the limit of 1024",
+		"(" + strings.Repeat("a", 1000) + "){1000}":          "16384 instructions or more, over the limit of 4096",
+		"(((a{9}){9}){9})" + strings.Repeat("(b{1000})", 9):  "9931 instructions or more",
+		`(?:` + strings.Repeat(`\b`, 500) + `){1000}`:        "16384 instructions or more",
+		`(?:` + strings.Repeat(`()`, 500) + `){1000}`:        "16384 instructions or more",
+		`(?:` + strings.Repeat(`$|^|`, 240) + `){1000}`:      "16384 instructions or more",
+		`(?:` + strings.Repeat(`(?:)`, 250) + `){1000}`:      "16384 instructions or more",
+		`(?:(?:` + strings.Repeat("a", 900) + `){1000}){0,}`: "16384 instructions or more",
+		`(?:a?b?c?d?){400}`:                                  "", // 3,202
+		`(?:a?b?c?d?){513}`:                                  "4106 instructions or more",
+		"a{4097}":                                            "invalid repeat count",
+		"(a{100}){11}":                                       "invalid repeat count",
+		`\PL{1000}`:                                          "", // one instruction for each class in Go
+		"[":                                                  "missing closing ]",
 	} {
 		_, err := CompileRegex(pattern)
 		if got := words(err); want == "" && err != nil || !strings.Contains(got, want) {
@@ -52,6 +56,8 @@ func TestCostly(t *testing.T) {
 		`\pL{400}`:                      true,
 		`\PL{1000}`:                     true,
 		"[^x]{999}":                     false,
+		`(?:\pL{400}){0,}`:              true,
+		`(?:\pL{400}){0}`:               false,
 		"(?i)abcdefgh":                  false,
 		"[":                             false, // another problem says so
 	} {
@@ -61,32 +67,40 @@ func TestCostly(t *testing.T) {
 	}
 }
 
-// What is counted before repetitions are unrolled is never more than what Go compiles: else an expression would be
-// refused that is below the limit.
-func TestCountedIsALowerBound(t *testing.T) {
+// The count is what Go compiles, so that no expression need be compiled to know whether it is below the limit.
+func TestTheCountIsWhatGoCompiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 3000 {
-		pattern := randomRegex(r, 4)
-		parsed, err := ParseRegex(pattern)
+	compared := 0
+	for range 20_000 {
+		pattern := randomRegex(r, 1+r.IntN(5))
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
 		if err != nil {
 			continue
 		}
-		program, err := CompileRegex(pattern)
-		if err != nil {
+		n := compiledSize(parsed)
+		if n >= mostCounted {
 			continue
 		}
-		if n := instructions(parsed, false); n > len(program.Inst) {
+		program, err := syntax.Compile(parsed.Simplify())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compared++; n != len(program.Inst) {
 			t.Fatalf("%s: %d, and Go has %d", pattern, n, len(program.Inst))
 		}
+	}
+	if compared < 10_000 {
+		t.Errorf("%d expressions were compared", compared)
 	}
 }
 
 func randomRegex(r *rand.Rand, depth int) string {
 	if depth == 0 {
-		return pick(r, "a", "[ab]", ".", "^", "", "$", `\pL`, "xyz", `\b`)
+		return pick(r, "a", "[ab]", ".", "^", "", "$", `\pL`, "xyz", `\b`, `[^\x00-\x{10FFFF}]`)
 	}
 	one, other := randomRegex(r, depth-1), randomRegex(r, depth-1)
-	return pick(r, one+other, one+"|"+other, "("+one+")", "(?:"+one+"){0,7}", "(?:"+one+"){3}", "(?:"+one+"){2,}", "(?:"+one+"){0}", "(?:"+one+")*", "(?i:"+one+")?")
+	return pick(r, one+other, one+"|"+other, "("+one+")", "(?:"+one+"){0,7}", "(?:"+one+"){3}", "(?:"+one+"){2,}", "(?:"+one+"){0}", "(?:"+one+")*", "(?i:"+one+")?",
+		"(?:"+one+"){0,}", "(?:"+one+"){1,}", "(?:"+one+"){1}", "(?:"+one+"){0,1}", "(?:"+one+"){2,5}?", "(?:"+one+"){3,4}", "(?:"+one+")+", "(?:"+one+")*?")
 }
 
 func pick(r *rand.Rand, values ...string) string { return values[r.IntN(len(values))] }

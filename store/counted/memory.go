@@ -40,8 +40,12 @@ func ProgramBytes(pattern string) int {
 // MemoryBytes returns how many bytes Envoy needs for a regular expression at most, whatever requests are compared with
 // it. RE2 keeps the states of its automaton that requests have reached. There are about as many as characters in the
 // expression for most, but a choice that stays open for n characters, as in ".*a.{14}", stands for 2^n states. Whoever
-// sends requests fills them. The result is 0 for an invalid expression.
+// sends requests fills them. The result is 0 for an invalid expression. It is the most that RE2 keeps for a costly one
+// (Costly), which is neither compiled nor walked through.
 func MemoryBytes(pattern string) int {
+	if Costly(pattern) != "" {
+		return fullAutomaton
+	}
 	e, ok := readBytes(pattern)
 	if !ok {
 		return 0
@@ -168,7 +172,7 @@ func (e *expression) programBytes() int {
 			readers++
 		}
 	}
-	return bytesPerNode*nodes(e.parsed) + bytesPerInstruction*instructions(e.parsed, true) + 4*readers*(len(e.bytes)+1)
+	return bytesPerNode*nodes(e.parsed) + bytesPerInstruction*instructions(e.parsed) + 4*readers*(len(e.bytes)+1)
 }
 
 // nodes returns the number of nodes of a syntax tree.
@@ -184,7 +188,7 @@ func nodes(re *syntax.Regexp) int {
 // the automaton has too many states to count them.
 func (e *expression) automatonBytes() int {
 	w := newWalk(e)
-	size := bytesPerQueued * instructions(e.parsed, true)
+	size := bytesPerQueued * instructions(e.parsed)
 	for ; len(w.queue) > 0 && w.visits <= maxVisits; w.queue = w.queue[1:] {
 		state := w.queue[0]
 		size += bytesPerState + 8*(len(e.bytes)+1) + 4*len(state)

@@ -14,7 +14,8 @@ func TestMemoryOfAnExpression(t *testing.T) {
 		"/shop/[^/]+":                            {1_000, 2_000},
 		"/" + strings.Repeat("a", 200):           {8_000, 30_000},
 		"/" + strings.Repeat("é", 200):           {15_000, 60_000}, // each is two bytes
-		"/[^/]{0,1000}":                          {60_000, 200_000},
+		"/[^/]{0,999}":                           {60_000, 200_000},
+		"/[^/]{0,1000}":                          {60_000, fullAutomaton}, // costly
 		"/" + distinct:                           {20_000, 40_000},
 		"/" + distinct + "[a-c]{400}":            {130_000, 300_000},
 		`/\PL{100}`:                              {20_000, 50_000},
@@ -29,6 +30,16 @@ func TestMemoryOfAnExpression(t *testing.T) {
 		program, after := ProgramBytes(pattern), MemoryBytes(pattern)
 		if program > want.program || program < want.program/4 || after > want.after || after < want.after/4 || after < program {
 			t.Errorf("%.40s: %d and %d bytes, want up to %d and %d", pattern, program, after, want.program, want.after)
+		}
+	}
+}
+
+// An expression that is refused by its count is neither compiled nor walked through to find its price: that allocates.
+func TestACostlyExpressionIsOnlyCounted(t *testing.T) {
+	for _, pattern := range []string{`/\PL{1000}`, "/.*a[^b]{990}x{50}", `(?:a?b?c?d?){300}`} {
+		counts := testing.AllocsPerRun(10, func() { Costly(pattern) })
+		if prices := testing.AllocsPerRun(10, func() { MemoryBytes(pattern) }); prices > counts || Costly(pattern) == "" || MemoryBytes(pattern) != fullAutomaton {
+			t.Errorf("%s: %d bytes; to count it takes %v allocations, to price it %v", pattern, MemoryBytes(pattern), counts, prices)
 		}
 	}
 }

@@ -39,14 +39,10 @@ func ParseRegex(pattern string) (*syntax.Regexp, error) {
 	case err != nil:
 		return nil, fmt.Errorf("is not valid: %w", err)
 	}
-	if n := instructions(parsed, false); n > maxCompiled {
-		return nil, tooLong(n)
+	if n := compiledSize(parsed); n > maxCompiled {
+		return nil, fmt.Errorf("compiles to %d instructions or more, over the limit of %d", n, maxCompiled)
 	}
 	return parsed, nil
-}
-
-func tooLong(instructions int) error {
-	return fmt.Errorf("compiles to %d instructions or more, over the limit of %d", instructions, maxCompiled)
 }
 
 // CompileRegex compiles a regular expression to the instructions of Go. It returns the errors of ParseRegex.
@@ -58,9 +54,6 @@ func CompileRegex(pattern string) (*syntax.Prog, error) {
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
 		return nil, fmt.Errorf("does not compile: %w", err)
-	}
-	if n := len(program.Inst); n > maxCompiled {
-		return nil, tooLong(n)
 	}
 	return program, nil
 }
@@ -82,37 +75,34 @@ func Costly(pattern string) string {
 	if err != nil {
 		return ""
 	}
-	if n := instructions(parsed, true); n > maxInstructions {
+	if n := instructions(parsed); n > maxInstructions {
 		return fmt.Sprintf("comes to %d instructions, each range of a class counted; the limit is %d", n, maxInstructions)
 	}
 	return ""
 }
 
 // instructions returns the number of instructions of a regular expression after its repetitions are unrolled, at most
-// mostCounted. If ranges is true, a class of characters counts one for each of its ranges of bytes, because RE2 compiles
-// each range by itself. If ranges is false, a class counts 1, and the result is never more than what Go compiles. Each node counts at least 1 but a star, plus or "?", so
-// that no repetition of anything is free.
-func instructions(re *syntax.Regexp, ranges bool) int {
+// mostCounted. A class of characters counts one for each of its ranges of bytes, because RE2 compiles each range by
+// itself. Each node counts at least 1, so that no repetition of anything is free.
+func instructions(re *syntax.Regexp) int {
 	n := 0
 	for _, sub := range re.Sub {
-		n = min(mostCounted, n+instructions(sub, ranges))
+		n = min(mostCounted, n+instructions(sub))
 	}
 	switch re.Op {
 	case syntax.OpLiteral:
 		n = len(re.Rune)
 	case syntax.OpCharClass:
-		if n = 1; ranges {
-			n = max(1, byteRanges(re.Rune))
-		}
+		n = max(1, byteRanges(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine,
 		syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 		n = 1
 	case syntax.OpRepeat:
-		n *= max(re.Min, re.Max)
-	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
-		if ranges { // Go leaves out some of them
-			n++
+		if n *= max(re.Min, re.Max, 1); re.Max == 0 { // Max is -1 without an upper limit
+			n = 1
 		}
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
+		n++
 	case syntax.OpAlternate:
 		n += len(re.Sub) - 1
 	case syntax.OpCapture:
@@ -131,10 +121,14 @@ func byteRanges(class []rune) (n int) {
 
 // parseBytes parses a regular expression as Envoy reads it: each byte of the pattern is a character.
 func parseBytes(pattern string) (*syntax.Regexp, error) {
-	if _, err := ParseRegex(pattern); err != nil {
+	parsed, err := ParseRegex(pattern)
+	if err != nil {
 		return nil, err
 	}
-	return syntax.Parse(Latin1(pattern), syntax.Perl)
+	if form := Latin1(pattern); form != pattern {
+		return syntax.Parse(form, syntax.Perl)
+	}
+	return parsed, nil
 }
 
 // Latin1 returns a text with one character for each byte. Envoy reads expressions and values so.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -193,19 +194,23 @@ func regexFault(pattern string) string {
 	if fault := foreignEscape(pattern); fault != "" {
 		return fault
 	}
-	if _, err := counted.CompileRegex(pattern); err != nil {
+	if _, err := counted.ParseRegex(pattern); err != nil {
 		return err.Error()
 	}
 	return ""
 }
+
+// escapes returns the expression that finds the escapes of a pattern, and the texts between \Q and \E.
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|$)|(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
+})
 
 // foreignEscape returns in words the first escape of a pattern that Go accepts and Envoy rejects. It returns ""
 // if there is none. Envoy rejects escapes above \x{FF}, because it compares bytes. It also rejects names of
 // Unicode classes that are not spelled as in Unicode, such as \p{Letter} and \p{greek}. Text between \Q and \E
 // has no escapes.
 func foreignEscape(pattern string) string {
-	escapes := regexp.MustCompile(`\\(?:Q(?s:.*?)(?:\\E|$)|(x\{0*[1-9A-Fa-f][0-9A-Fa-f]{2,}\}|[4-7][0-7]{2})|[pP]\{\^?([^}]*)\}|.)`)
-	for _, escape := range escapes.FindAllStringSubmatch(pattern, -1) {
+	for _, escape := range escapes().FindAllStringSubmatch(pattern, -1) {
 		switch whole, wide, class := escape[0], escape[1], escape[2]; {
 		case wide != "":
 			return "contains " + whole + ": Envoy compares bytes, and takes escapes up to \\x{FF}"
