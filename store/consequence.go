@@ -153,17 +153,20 @@ func namesOf(targets []Target, namespace string) string {
 }
 
 // words returns the target as text, such as "HTTPRoute shop/cart#rule" or "each HTTPRoute in namespace shop
-// with app=cart". namespace is the policy's namespace.
+// with app=cart,tier in (a,b)". namespace is the policy's namespace.
 func (t Target) words(namespace string) string {
 	name := clean(t.Kind + " " + namespace + "/" + t.Name)
 	if t.Name == "" {
 		name = fmt.Sprintf("each %s in namespace %s", t.Kind, clean(namespace))
-		if len(t.Labels) > 0 {
-			var pairs []string
-			for _, label := range slices.Sorted(maps.Keys(t.Labels)) {
-				pairs = append(pairs, label+"="+t.Labels[label])
-			}
-			name += " with " + clean(strings.Join(pairs, ","))
+		var conditions []string
+		for _, label := range slices.Sorted(maps.Keys(t.Labels)) {
+			conditions = append(conditions, label+"="+t.Labels[label])
+		}
+		if t.Expressions != "" {
+			conditions = append(conditions, t.Expressions)
+		}
+		if len(conditions) > 0 {
+			name += " with " + clean(strings.Join(conditions, ","))
 		}
 	}
 	if t.Section != "" {

@@ -25,6 +25,9 @@ type Target struct {
 	// Labels are the labels of a selector. A selector without labels selects all objects of the kind in the
 	// policy's namespace.
 	Labels map[string]string
+	// Expressions are the matchExpressions of a selector of another program's policy, such as "app in (a,b),!test", as far
+	// as they can be read. It is "" for policies that gatefold serves, because their selectors have no such field.
+	Expressions string
 	// Section is the name of a rule, listener or port. It is "" for the whole object.
 	Section string
 }
@@ -283,7 +286,11 @@ func (r *targetReader) selector(fields map[string]any) {
 			}
 		}
 	}
-	r.add(fields, Target{Labels: labels})
+	target := Target{Labels: labels}
+	if r.policy == nil {
+		target.Expressions = expressionsOf(fields)
+	}
+	r.add(fields, target)
 }
 
 // add adds target to r.found, with the kind and the section in fields. If the kind in fields is missing or

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,4 +58,46 @@ func unservedPolicy(object map[string]any, namespace string, targets []Target) *
 		policy.Targets = append(policy.Targets, target.words(namespace))
 	}
 	return policy
+}
+
+// expressionsOf returns the matchExpressions of a selector as text (see Target.Expressions). It leaves out each
+// expression that cannot be read; then the selector selects more objects.
+func expressionsOf(selector map[string]any) string {
+	var words []string
+	for _, value := range valuesOf(selector, "matchExpressions") {
+		list, _ := value.([]any)
+		for _, item := range list {
+			fields, _ := item.(map[string]any)
+			if one := readExpression(fields); one != "" {
+				words = append(words, one)
+			}
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), ",")
+}
+
+// readExpression returns an entry of matchExpressions as text, such as "app in (a,b)". It returns "" if a part of it
+// cannot be read, or if a cluster would not accept it.
+func readExpression(fields map[string]any) string {
+	one := metav1.LabelSelectorRequirement{Key: textOf(fields["key"]), Operator: metav1.LabelSelectorOperator(textOf(fields["operator"]))}
+	values, isList := fields["values"].([]any)
+	if !isList && fields["values"] != nil {
+		return ""
+	}
+	for _, value := range values {
+		text, isText := value.(string)
+		if isText && text != "" {
+			_, isText = resolvePlain(text).(string)
+		}
+		if !isText {
+			return ""
+		}
+		one.Values = append(one.Values, text)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{one}})
+	if err != nil {
+		return ""
+	}
+	return selector.String()
 }

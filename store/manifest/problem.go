@@ -46,8 +46,8 @@ type Problem struct {
 type Unserved struct {
 	Policy Key
 	// Targets are the policy's targets as text, such as "HTTPRoute shop/cart". A rule or listener is "HTTPRoute
-	// shop/cart#rule". A selector is "each HTTPRoute in namespace shop with app=cart,tier=web". Without labels
-	// it is "each HTTPRoute in namespace shop".
+	// shop/cart#rule". A selector is "each HTTPRoute in namespace shop with app=cart,tier in (a,b)", in the
+	// syntax of kubectl --selector. Without labels it is "each HTTPRoute in namespace shop".
 	Targets []string
 	// File, Line and Column are the place at which the policy is written. They are zero if the Problem has the
 	// same place.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -146,27 +148,23 @@ func (b *policyReporter) addUnserved() {
 // policy targets the whole object.
 func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok bool) {
 	for _, target := range policy.Targets {
-		target, labels, _ := strings.Cut(target, " with ")
-		name, section, _ := strings.Cut(target, "#")
+		target, section, _ := strings.Cut(target, "#")
+		name, selector, _ := strings.Cut(target, " with ")
 		if section != "" && section != s.section {
 			continue
 		}
-		if name == s.object.String() || name == fmt.Sprintf("each %s in namespace %s", s.object.Kind, s.object.Namespace) && s.has(labels) {
+		if name == s.object.String() || name == fmt.Sprintf("each %s in namespace %s", s.object.Kind, s.object.Namespace) && s.matches(selector) {
 			return section, true
 		}
 	}
 	return "", false
 }
 
-// has reports whether the object has all labels of a text such as "app=cart,tier=web".
-func (s policyTarget) has(labels string) bool {
-	for pair := range strings.SplitSeq(labels, ",") {
-		name, value, found := strings.Cut(pair, "=")
-		if label, exists := s.labels[name]; found && (!exists || label != value) {
-			return false
-		}
-	}
-	return true
+// matches reports whether the labels of the object match a selector as text, such as "app=cart,tier in (a,b)". The
+// result is true for a text that cannot be read.
+func (s policyTarget) matches(text string) bool {
+	selector, err := labels.Parse(text)
+	return err != nil || selector.Matches(labels.Set(s.labels))
 }
 
 // attached returns the TrafficPolicies that attach to the rule, and to the routes and listener above it. It
@@ -211,8 +209,8 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 	for _, at := range policyTargets {
 		keys = append(keys, at.object)
 	}
-	for i, labels := range b.facts.Labels(keys) {
-		policyTargets[i].labels = labels
+	for i, known := range b.facts.Labels(keys) {
+		policyTargets[i].labels = known
 	}
 }
 
