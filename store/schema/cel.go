@@ -202,8 +202,8 @@ func (r *ruleRun) walk(n *node, v any) {
 		r.small = isSmall(v, r.most)
 		defer func() { r.small = within }()
 	}
-	if n.rules != nil {
-		r.run(n, v)
+	if n.rules != nil && !r.run(n, v) {
+		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -236,8 +236,10 @@ func (n *node) ruledNames(object map[string]any) []string {
 }
 
 // run evaluates the CEL rules of the schema n on the value v, and records a finding for each violated rule. If
-// the cost budget of the object is used up, run records the finding that the object is too large, and stops.
-func (r *ruleRun) run(n *node, v any) {
+// the cost budget of the object is used up, run records the finding that the object is too large, and stops. run returns
+// false if the value is beyond a limit (tooManyMatches), so that the rules inside of it need not run.
+func (r *ruleRun) run(n *node, v any) (within bool) {
+	within = true
 	activation := &self{common.UnstructuredToVal(v, n.self)}
 	for _, rule := range n.rules() {
 		result, details, err := rule.program(r.small).Eval(activation)
@@ -247,12 +249,17 @@ func (r *ruleRun) run(n *node, v any) {
 		switch {
 		case r.budget < 0:
 			r.violated(rule, "the object is too large for its rules to be checked", "split it into several")
-			return
+			return false
 		case err != nil || result != types.True: // an error means that a needed field is missing
 			r.violated(rule, rule.message, ruleHints()[rule.message])
+			within = within && rule.message != tooManyMatches
 		}
 	}
+	return within
 }
+
+// tooManyMatches is the message of the rule that counts the matches of an HTTPRoute or GRPCRoute.
+const tooManyMatches = "While 16 rules and 64 matches per rule are allowed, the total number of matches across all rules in a route must be less than 128"
 
 // needsPort and needsPortOwn are the messages of rules that a reference violates if it is to a Service and has no port: in
 // the Gateway API, and in references of our own kinds.

@@ -83,6 +83,9 @@ func TestFindings(t *testing.T) {
 		{"too many", route("{hostnames: [" + strings.Repeat("a.example.com,", 17) + "]}"), Finding{TooMany, "spec.hostnames", "hostnames has 17 items, at most 16 are allowed", "", false}},
 		{"duplicate", route("{rules: [{matches: [{headers: [{name: x, value: a}, {name: x, value: b}, {name: x, value: c}]}]}]}"), Finding{DuplicateEntry, "spec.rules[0].matches[0].headers[1]", `headers[1] repeats name "x" of spec.rules[0].matches[0].headers[0]`, "remove one of the two, or tell them apart", false}},
 		{"rule", route("{rules: [{backendRefs: [{name: a}]}]}"), Finding{RuleViolated, "spec.rules[0].backendRefs[0]", "Must have port for Service reference", "a Service needs a port; if it is a Backend, write group: gateway.kgateway.dev and kind: Backend", false}},
+		// What is inside of too many matches is not looked at, here a path without a slash and a match of nothing.
+		{"too many matches", route("{rules: [" + strings.Repeat("{matches: ["+strings.Repeat("{path: {value: x}},", 13)+"]},", 10) + "]}"), Finding{RuleViolated, "spec.rules", tooManyMatches, "", false}},
+		{"too many methods", doc(gateway, "GRPCRoute", "spec: {rules: ["+strings.Repeat("{matches: ["+strings.Repeat("{method: {type: Exact}},", 13)+"]},", 10)+"]}"), Finding{RuleViolated, "spec.rules", tooManyMatches, "", false}},
 		{"rule with a path", backend("{type: Static}"), Finding{RuleViolated, "spec.static", "static is missing: it has the endpoints of the Backend", "", false}},
 		{"unserved", doc("gateway.networking.k8s.io/v1alpha2", "HTTPRoute", "spec: {}"), Finding{UnknownVersion, "apiVersion", `HTTPRoute has no version "v1alpha2"`, "write apiVersion: gateway.networking.k8s.io/v1", false}},
 		{"unserved core", doc("v2", "Service", "spec: {}"), Finding{UnknownVersion, "apiVersion", `Service has no version "v2"`, "write apiVersion: v1", false}},
