@@ -27,7 +27,8 @@ const (
 	deadlinePerObject = 2 * time.Millisecond
 	// partDeadline replaces runDeadline if a Change is applied in parts.
 	partDeadline = 10 * time.Second
-	// yieldAfter is how long a run works before a newer state of the folder can interrupt it.
+	// yieldAfter is how long a run works before a newer state of the folder can interrupt it. A shorter time would serve no
+	// edit sooner: the next run has to do what the interrupted one left, unless the newer state removes it.
 	yieldAfter = 10 * time.Second
 	// maxYields is how many runs in a row a newer state of the folder can interrupt. The next run continues with
 	// the results of an interrupted run. Only the step of the translator that was running (a rule of package memo)
