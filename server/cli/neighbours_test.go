@@ -167,7 +167,7 @@ func TestATeamTakesNoPortInHostMode(t *testing.T) {
 	n.waitFor("one", "a")
 	first := m.pid()
 	n.run(t)
-	n.attack("granted", "")
+	n.attack("granted", "# nothing\n")
 	n.attack("attacker", n.attacks()[0].text)
 	if n.told("PortNotAllowed", "attacker/evil.yaml"); m.pid() != first {
 		t.Error("the platform's Envoy was replaced")
