@@ -33,6 +33,10 @@ type foreign struct {
 	// unserved is nil for other objects, and for a policy without targets of the kinds in foreignTargets.
 	opens    string
 	unserved *manifest.Unserved
+	// makes is the Secret that another program makes of the object in a cluster. It is zero for other objects.
+	makes manifest.Key
+	// name is the object as text, such as "ExternalSecret shop/cert". It is set if makes is.
+	name string
 }
 
 // remedies returns kinds that people use by mistake and gatefold does not read. The values are hints what to
@@ -194,6 +198,7 @@ func (d *documentReader) addForeign(at fieldPath, object map[string]any) {
 	} else {
 		one.place = find(d.root, slices.Concat(at, parsePath("kind")))
 		one.opens, one.unserved = openedBy(object)
+		one.makes, one.name = secretOf(one.kind, object)
 	}
 	d.foreign = append(d.foreign, one)
 }

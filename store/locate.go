@@ -47,6 +47,7 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 			objects[p.Cause.Object] = struct{}{}
 			located[i].Message += s.placeOf(p.Cause)
 		}
+		located[i].Hint += s.secretMaker(p)
 	}
 	manifest.SortProblems(located)
 	s.asked, s.located = problems, located

@@ -177,6 +177,9 @@ func (s *Store) adopt(edits []edit, now time.Time) Change {
 		if s.sources.replace(e) {
 			s.serving.fresh.sure = false
 		}
+		if e.before.makesSecrets() || e.after.makesSecrets() {
+			s.serving.fresh.placed = false
+		}
 		s.serving.replace(e, touched)
 	}
 	maps.Copy(touched, s.serving.unsettled)
