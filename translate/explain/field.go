@@ -43,7 +43,7 @@ func policyFields() []policyField {
 		{name: ir.FieldHeaderModifiers, words: modifiersWords, change: modify},
 		{name: ir.FieldAutoHostRewrite, words: autoHostWords},
 		{name: ir.FieldTimeouts, words: policyTimeoutWords},
-		{name: ir.FieldRetry, words: func(e *ir.Extras) string { return retryWords(e.Retry) }},
+		{name: ir.FieldRetry, words: func(e *ir.Extras) string { return retryWords(&ir.Action{Extras: e}, e.Retry) }},
 		{name: ir.FieldHashPolicies, words: func(e *ir.Extras) string { return hashWords(e.Hash) }},
 	}
 }
@@ -56,7 +56,10 @@ func ActionWords(part ir.Part, a *ir.Action) string {
 		if field == ir.FieldGlobalRateLimit && a.Forward == nil && a.Extras.GlobalLimit != nil {
 			return "does not count these requests: Envoy asks for those that it forwards"
 		}
-		if field == ir.FieldTimeouts || field == ir.FieldRetry {
+		if field == ir.FieldRetry {
+			return cmp.Or(withoutBackend(a), retryWords(a, a.Extras.Retry))
+		}
+		if field == ir.FieldTimeouts {
 			return cmp.Or(withoutBackend(a), policyWords(field, a.Extras))
 		}
 		return policyWords(field, a.Extras)

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func filterWords(kind string, a *ir.Action) string {
 	case ir.PartTimeouts:
 		return cmp.Or(withoutBackend(a), timeoutWords(namedTimeout{"request", a.RequestTimeout}, namedTimeout{"backendRequest", a.BackendTimeout}))
 	case ir.PartRetry:
-		return cmp.Or(withoutBackend(a), retryWords(a.Retry))
+		return cmp.Or(withoutBackend(a), retryWords(a, a.Retry))
 	}
 	return ""
 }
@@ -145,8 +146,9 @@ func timeoutWords(limits ...namedTimeout) string {
 	return strings.Join(words, ", ")
 }
 
-// retryWords returns, as text, how often and when Envoy tries again. It returns "" if r is nil.
-func retryWords(r *ir.Retry) string {
+// retryWords returns, as text, how often and when Envoy tries again by the retries r of an action, and which requests it
+// does not try again. It returns "" if r is nil.
+func retryWords(a *ir.Action, r *ir.Retry) string {
 	if r == nil {
 		return ""
 	}
@@ -154,13 +156,35 @@ func retryWords(r *ir.Retry) string {
 	if r.Attempts == 1 {
 		words = []string{"1 more attempt"}
 	}
-	if len(r.Codes) > 0 {
-		words = append(words, "on "+strings.Trim(fmt.Sprint(r.Codes), "[]"))
+	causes := slices.Clone(r.On)
+	if len(causes) == 0 {
+		causes = []string{"no answer"}
 	}
+	for _, code := range r.Codes {
+		causes = append(causes, fmt.Sprint(code))
+	}
+	words = append(words, "on "+strings.Join(causes, " or "))
 	if r.Backoff > 0 {
 		words = append(words, fmt.Sprintf("the first after at most %s", r.Backoff))
 	}
+	if r.Attempts > 0 && !buffered(a) {
+		words = append(words, fmt.Sprintf("none for a body of more than %d KiB", ir.ConnectionBuffer>>10))
+	}
 	return strings.Join(words, ", ")
+}
+
+// buffered reports whether Envoy keeps the whole body of each request that an action forwards, whatever its size: for
+// the policies' buffer, or to send it to an authorization service.
+func buffered(a *ir.Action) bool {
+	if a.Extras.OrNone().BufferBytes > 0 {
+		return true
+	}
+	auth := a.AuthInForce()
+	if auth == nil || auth.Extension.Auth.Percent < 100 {
+		return false
+	}
+	body := cmp.Or(auth.Body, auth.Extension.Auth.Body)
+	return body != nil && !body.Partial && body.Max > 0
 }
 
 // changePath returns a path after a change (Gateway API, HTTPPathModifier). The parameter path has no query.

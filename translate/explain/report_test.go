@@ -98,7 +98,7 @@ func TestActionsAreMergedByTypeWithAllTheirPlaces(t *testing.T) {
 	want := []string{
 		"RequestHeaderModifier (set a: 1, add b: 2, remove c) f0 f3", "URLRewrite (host h.test, path prefix /a becomes /) f1",
 		"RequestMirror (copy 1 of 4 requests to m, with the same Host) f2", "timeouts (request 10s, backendRequest without limit) f4",
-		"retry (1 more attempt, on 502 503, the first after at most 1s) f5", "rateLimit () f6",
+		"retry (1 more attempt, on no answer or 502 or 503, the first after at most 1s, none for a body of more than 32 KiB) f5", "rateLimit () f6",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -96,3 +96,27 @@ func TestEveryFilterHasWords(t *testing.T) {
 		}
 	}
 }
+
+// A rule says which requests it does not try again: those whose body Envoy does not keep.
+func TestRetryWords(t *testing.T) {
+	service := func(percent uint32, partial bool) *ir.ExtAuth {
+		auth := &ir.ExtAuth{}
+		auth.Extension = &ir.Extension{Auth: &ir.AuthService{Percent: percent, Body: &ir.RequestBody{Max: 100, Partial: partial}}}
+		return auth
+	}
+	const bounded = ", none for a body of more than 32 KiB"
+	for want, action := range map[string]ir.Action{
+		"2 more attempts, on 5xx or reset or 409" + bounded:                  {Retry: &ir.Retry{Attempts: 2, On: []string{"5xx", "reset"}, Codes: []uint32{409}}},
+		"2 more attempts, on no answer" + bounded:                            {Retry: &ir.Retry{Attempts: 2}, ExternalAuth: service(100, true)},
+		"3 more attempts, on no answer" + bounded:                            {Retry: &ir.Retry{Attempts: 3}, ExternalAuth: service(50, false)},
+		"4 more attempts, on no answer":                                      {Retry: &ir.Retry{Attempts: 4}, ExternalAuth: service(100, false)},
+		"5 more attempts, on no answer":                                      {Retry: &ir.Retry{Attempts: 5}, Extras: &ir.Extras{BufferBytes: 10}},
+		"0 more attempts, on no answer":                                      {Retry: &ir.Retry{}},
+		"1 more attempt, on no answer, the first after at most 1s" + bounded: {Retry: &ir.Retry{Attempts: 1, Backoff: time.Second}},
+	} {
+		action.Forward = &ir.Forward{Backends: []ir.Backend{{Cluster: "c", Weight: 1}}}
+		if got := explain.ActionWords(ir.Part{Kind: ir.PartRetry}, &action); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}

@@ -2,6 +2,10 @@ package ir
 
 import "time"
 
+// ConnectionBuffer is the limit of the buffer of one connection, in bytes: of each connection of a client, and of those
+// to backends without Upstream.BufferLimit. Envoy keeps no more of a request's body to send it again.
+const ConnectionBuffer = 32 << 10
+
 // Upstream configures how Envoy connects to the endpoints of a Cluster, chooses among them and checks them. nil
 // fields keep the defaults: those of package xds for ConnectTimeout, BufferLimit, Balancer.PanicPercent and
 // Breakers.Retries, and those of Envoy for the others.

@@ -27,8 +27,6 @@ const (
 	// retries would fail with its fourth client while an endpoint is dead. It is as many as Envoy's defaults allow
 	// requests, and connections, so that no retry fails where a first attempt would not.
 	maxRetries = 1024
-	// bufferLimit limits the buffer of one connection, in bytes.
-	bufferLimit = 32 << 10
 
 	httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 )
@@ -45,7 +43,7 @@ func clusterMessage(c *ir.Cluster) *clusterv3.Cluster {
 	cluster := &clusterv3.Cluster{
 		Name:                          c.Name,
 		ConnectTimeout:                durationpb.New(connectTimeout),
-		PerConnectionBufferLimitBytes: wrapperspb.UInt32(bufferLimit),
+		PerConnectionBufferLimitBytes: wrapperspb.UInt32(ir.ConnectionBuffer),
 		CommonLbConfig: &clusterv3.Cluster_CommonLbConfig{
 			HealthyPanicThreshold: &typev3.Percent{Value: panicPercent},
 		},

@@ -39,7 +39,7 @@ func Listener(port *ir.Port) Resource {
 		return newResource(ListenerType, port.Name, marshal(udpListener(port)))
 	}
 	listener := listenerOf(port)
-	listener.PerConnectionBufferLimitBytes = wrapperspb.UInt32(bufferLimit)
+	listener.PerConnectionBufferLimitBytes = wrapperspb.UInt32(ir.ConnectionBuffer)
 	if port.Exclusive {
 		listener.EnableReusePort = wrapperspb.Bool(false)
 	}
