@@ -60,6 +60,9 @@ func (x *exchange) compare() string {
 	if location := x.response.Headers.Get("Location"); x.report.Outcome == explain.Redirected && !likeShown(x.report.Location, location) {
 		return fmt.Sprintf("location: explain says %q, Envoy %q", x.report.Location, location)
 	}
+	if wrong := x.compareAttempts(); wrong != "" {
+		return wrong
+	}
 	if own := x.own(); own != nil && own.Method != http.MethodConnect { // a WebSocket over HTTP/2 is a CONNECT there
 		return x.compareReceived(own)
 	}

@@ -59,8 +59,10 @@ func TestExplainIsWhatEnvoyDoes(t *testing.T) {
 		if all.forged == 0 {
 			t.Error("no backend got a request that had a forged header")
 		}
-		if all.preflights == 0 {
-			t.Error("no request met a rule that was added for preflight requests")
+		for name := range surprises() {
+			if all.surprises[name] == 0 {
+				t.Errorf("no request met %s", name)
+			}
 		}
 	}
 	all.check(t, requests)
@@ -132,17 +134,17 @@ type tally struct {
 	outcomes map[string]int
 	unknown  int // answers that Envoy gave and explain could not know
 	forged   int // requests that a backend got without a forged header
-	// preflights are the requests that met a rule with ir.Rule.Preflight.
-	preflights int
-	kinds      map[string][]string
-	counts     map[string]int
-	folder     string
-	coverage   *coverage
-	shares     *shares
+	// surprises are the requests that met each of surprises, by name.
+	surprises map[string]int
+	kinds     map[string][]string
+	counts    map[string]int
+	folder    string
+	coverage  *coverage
+	shares    *shares
 }
 
 func newTally() *tally {
-	return &tally{outcomes: map[string]int{}, kinds: map[string][]string{}, counts: map[string]int{}, coverage: newCoverage(), shares: newShares()}
+	return &tally{outcomes: map[string]int{}, surprises: map[string]int{}, kinds: map[string][]string{}, counts: map[string]int{}, coverage: newCoverage(), shares: newShares()}
 }
 
 var backendsInWords = regexp.MustCompile(`backend \w+( or backend \w+)*`)
@@ -163,8 +165,10 @@ func (a *tally) note(f *fleet, w *world, x *exchange) {
 		a.unknown++
 		return
 	}
-	if x.rule != nil && x.rule.Preflight != nil {
-		a.preflights++
+	for name, meets := range surprises() {
+		if x.report != nil && x.err == nil && meets(x) {
+			a.surprises[name]++
+		}
 	}
 	if difference == "" {
 		if x.report.Outcome == explain.Forwarded && x.rule != nil {
@@ -226,7 +230,10 @@ func (a *tally) String() string {
 	for _, name := range slices.Sorted(maps.Keys(a.outcomes)) {
 		outcomes = append(outcomes, fmt.Sprintf("%s %d", name, a.outcomes[name]))
 	}
-	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown, %d with a forged header, %d preflights of rules that do not match them", a.asked, strings.Join(outcomes, ", "), a.unknown, a.forged, a.preflights)
+	for _, name := range slices.Sorted(maps.Keys(a.surprises)) {
+		outcomes = append(outcomes, fmt.Sprintf("%s %d", name, a.surprises[name]))
+	}
+	return fmt.Sprintf("%d questions: %s; %d answered by what explain lists as unknown, %d with a forged header", a.asked, strings.Join(outcomes, ", "), a.unknown, a.forged)
 }
 
 func (a *tally) check(t *testing.T, requests int) {

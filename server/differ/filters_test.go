@@ -1,5 +1,7 @@
 package differ
 
+import "slices"
+
 // The generator of filters: one function for each type.
 
 // filters are those of a rule; prefix tells that its one match is of a prefix. A rule
@@ -21,7 +23,7 @@ func (w *world) filters(prefix bool) (out list, redirects bool) {
 	}
 	switch w.IntN(14) {
 	case 0, 1:
-		return append(out, object{"type": "RequestRedirect", "requestRedirect": w.redirect(prefix)}), true
+		return append(w.redirected(out), object{"type": "RequestRedirect", "requestRedirect": w.redirect(prefix)}), true
 	case 2, 3:
 		out = append(out, object{"type": "URLRewrite", "urlRewrite": w.rewrite(prefix)})
 	case 4:
@@ -33,6 +35,37 @@ func (w *world) filters(prefix bool) (out list, redirects bool) {
 		out = append(out, object{"type": "ExternalAuth", "externalAuth": w.externalAuth()})
 	}
 	return out, false
+}
+
+// redirected are filters of a rule that redirects: some of them change Location, or copy requests that no backend gets.
+func (w *world) redirected(filters list) list {
+	if w.IntN(2) == 0 {
+		filters = slices.DeleteFunc(filters, func(filter any) bool { return filter.(object)["type"] == "ResponseHeaderModifier" })
+		filters = append(filters, object{"type": "ResponseHeaderModifier", "responseHeaderModifier": w.locationMods()})
+	}
+	if w.IntN(4) == 0 {
+		filters = append(filters, w.mirror())
+	}
+	return filters
+}
+
+// locationMods change headers of an answer, mostly Location.
+func (w *world) locationMods() object {
+	if w.IntN(4) == 0 {
+		return w.headerMods()
+	}
+	pair := func(values ...string) list {
+		return list{object{"name": one(w.Rand, "Location", "location", "x-location"), "value": one(w.Rand, values...)}}
+	}
+	switch w.IntN(4) {
+	case 0:
+		return object{"set": pair("https://set.test/", "/set", "100%", "a b", "%REQ(x-in)%")}
+	case 1:
+		return object{"add": pair("https://added.test/?q=1", "/added")}
+	case 2:
+		return object{"remove": list{one(w.Rand, "Location", "location")}}
+	}
+	return object{"set": pair("/set"), "add": list{object{"name": "x-add", "value": "1"}}, "remove": list{"x-gone"}}
 }
 
 // externalAuth asks a service by HTTP or gRPC; one in a while does not exist.
@@ -104,9 +137,9 @@ func (w *world) redirect(prefix bool) object {
 
 func (w *world) newPath(prefix bool) object {
 	if prefix && w.IntN(2) == 0 {
-		return object{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(w.Rand, "/", "/new", "/new/x/", `/n\1`)}
+		return object{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(w.Rand, "/", "/new", "/new/x/", `/n\1`, "/n w", "/n\tw", "/new ", "/ ")}
 	}
-	return object{"type": "ReplaceFullPath", "replaceFullPath": one(w.Rand, "/", "/full", "/full/y", `/n\1`)}
+	return object{"type": "ReplaceFullPath", "replaceFullPath": one(w.Rand, "/", "/full", "/full/y", `/n\1`, "/f l", "/f\tl", "/full\t", "/full?a b")}
 }
 
 func (w *world) rewrite(prefix bool) object {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -73,7 +74,7 @@ func requestOf(name string, f *http2.MetaHeadersFrame) *received {
 func writeAnswer(framer *http2.Framer, name string, stream uint32) error {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for _, field := range []hpack.HeaderField{{Name: ":status", Value: "200"}, {Name: backendHeader, Value: name}} {
+	for _, field := range []hpack.HeaderField{{Name: ":status", Value: strconv.Itoa(statusOf(name))}, {Name: backendHeader, Value: name}} {
 		if err := encoder.WriteField(field); err != nil {
 			return err
 		}

@@ -127,7 +127,7 @@ func (w *world) policy(n int) object {
 		"rateLimit":       func() any { return w.rateLimit() },
 		"cors":            func() any { return w.corsPolicy() },
 		"csrf":            func() any { return w.csrf() },
-		"headerModifiers": func() any { return object{"request": w.headerMods(), "response": w.headerMods()} },
+		"headerModifiers": func() any { return object{"request": w.headerMods(), "response": w.locationMods()} },
 		"autoHostRewrite": func() any { return w.IntN(4) > 0 },
 		"buffer":          func() any { return w.buffer() },
 		"timeouts":        func() any { return w.timeouts() },
@@ -169,6 +169,8 @@ func (w *world) transform() object {
 func (w *world) transformation() object {
 	out := object{"request": w.transform()}
 	w.maybe(4, out, "response", object{"set": list{object{"name": "x-from", "value": `{{ header("content-type") }}/{{ request_header("x-in") }}`}}, "remove": list{"x-gone"}})
+	to := list{object{"name": one(w.Rand, "location", "Location"), "value": one(w.Rand, "/moved", `{{ header("location") }}?moved`, `https://t.test{{ request_header("x-in") }}`)}}
+	w.maybe(6, out, "response", one(w.Rand, object{"set": to}, object{"add": to}, object{"remove": list{"location"}}))
 	return out
 }
 
@@ -270,7 +272,7 @@ func (w *world) buffer() object {
 	if w.IntN(4) == 0 {
 		return object{"disable": object{}}
 	}
-	return object{"maxRequestSize": one(w.Rand, "1Ki", "10", "4")}
+	return object{"maxRequestSize": one(w.Rand, "1Ki", "10", "4", "64Ki")}
 }
 
 func (w *world) timeouts() object {

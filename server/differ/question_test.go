@@ -31,6 +31,8 @@ type question struct {
 	host    string // the Host header
 	lines   []header
 	body    int
+	// foreign is true if a rule of another host would take the path.
+	foreign bool
 }
 
 // url is the address that explain is asked about.
@@ -112,7 +114,13 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 			query.Host = strings.Replace(host.Domain, "*", one(r, "x", "y", "x.y"), 1)
 		}
 		if host.Len > 0 && r.IntN(10) > 0 {
-			cases.AimAt(r, &query, nth(host, r.IntN(host.Len)).Match)
+			if r.IntN(8) == 0 { // a path of another host, which this one may hide
+				other := one(r, hosts...)
+				q.foreign, host = other.Domain != host.Domain, other
+			}
+			if host.Len > 0 {
+				cases.AimAt(r, &query, nth(host, r.IntN(host.Len)).Match)
+			}
 		}
 	}
 	q.method, q.target = query.Method, query.Path
@@ -305,7 +313,7 @@ func (q *question) lengthy(r *rand.Rand) {
 	switch r.IntN(5) {
 	case 0, 1:
 		if q.body == 0 {
-			q.body = one(r, 3, 5, 20, 2000)
+			q.body = one(r, 3, 5, 20, 2000, 40_000)
 			q.add("content-length", fmt.Sprint(q.body))
 		}
 	case 2:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httputil"
 	"strconv"
 	"strings"
@@ -64,7 +65,15 @@ func (r *recorder) take(id string) []*received {
 	return r.seen[id]
 }
 
-// backend starts a backend that answers 200 and returns its port. net/http would
+// statusOf is what a backend answers: "busy" 503, the others 200.
+func statusOf(backend string) int {
+	if backend == "busy" {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// backend starts a backend that answers as statusOf says and returns its port. net/http would
 // reject some of the requests, and tidy the others.
 func (r *recorder) backend(t *testing.T, name string) int {
 	t.Helper()
@@ -85,8 +94,8 @@ func (r *recorder) serve(name string, conn net.Conn) {
 		}
 		one.Backend = name
 		r.note(one)
-		status, length := "200 OK", "content-length: 0\r\n"
-		upgraded := len(one.values("upgrade")) > 0
+		status, length := fmt.Sprint(statusOf(name)), "content-length: 0\r\n"
+		upgraded := len(one.values("upgrade")) > 0 && name != "busy"
 		if upgraded {
 			status, length = "101 Switching Protocols", "connection: Upgrade\r\nupgrade: websocket\r\n"
 		}

@@ -122,11 +122,11 @@ func (w *world) rule(path string) object {
 	if len(filters) > 0 {
 		rule["filters"] = filters
 	}
-	if !redirects {
+	w.maybe(5, rule, "timeouts", w.ruleTimeouts()) // also of rules without a backend, which they change nothing of
+	w.maybe(6, rule, "retry", object{"codes": list{500, 503}, "attempts": 1 + w.IntN(2), "backoff": "10ms"})
+	if !redirects && w.IntN(20) > 0 {
 		rule["backendRefs"] = w.backendRefs("HTTPRoute")
-		w.maybe(5, rule, "timeouts", w.ruleTimeouts())
 		w.maybe(20, rule, "sessionPersistence", object{"type": "Cookie", "sessionName": "s", "absoluteTimeout": "1h", "cookieConfig": object{"lifetimeType": "Permanent"}})
-		w.maybe(6, rule, "retry", object{"codes": list{500, 503}, "attempts": 1 + w.IntN(2), "backoff": "10ms"})
 	}
 	return rule
 }
@@ -195,7 +195,7 @@ func (w *world) backendRefs(kind string) list {
 	n := one(w.Rand, 1, 1, 1, 2, 3)
 	var out list
 	for range n {
-		ref := w.backendRef(one(w.Rand, "b0", "b1", "b2", "b0", "b1", "b2", "b0", "b1", "b2", "local", "local", "pair", "slice", "slice", "draining", "side", "side", "empty", "notready", "refused", "missing"))
+		ref := w.backendRef(one(w.Rand, "b0", "b1", "b2", "b0", "b1", "b2", "b0", "b1", "b2", "local", "local", "pair", "slice", "slice", "draining", "side", "side", "busy", "busy", "empty", "notready", "refused", "missing"))
 		if n > 1 {
 			w.maybe(2, ref, "weight", w.IntN(4))
 		}

@@ -54,9 +54,9 @@ type shared struct {
 
 // backendNames are the backends that answer; each is an object of the same name.
 // "local" has a DNS name, "pair" two endpoints, "slice" and "draining" are
-// Services. "side" is in the second namespace.
+// Services. "side" is in the second namespace. "busy" answers 503.
 func backendNames() []string {
-	return []string{"b0", "b1", "b2", "local", "pair", "slice", "draining", "mirror", "side"}
+	return []string{"b0", "b1", "b2", "local", "pair", "slice", "draining", "mirror", "side", "busy"}
 }
 
 func startShared(t *testing.T, backends *recorder) *shared {
@@ -179,7 +179,7 @@ func (w *world) addBackends(with *shared) {
 		w.add(kgateway, "Backend", name, object{"type": "Static", "static": spec})
 	}
 	at := func(host string, port int) object { return object{"host": host, "port": port} }
-	for _, name := range []string{"b0", "b1", "b2", "mirror"} {
+	for _, name := range []string{"b0", "b1", "b2", "mirror", "busy"} {
 		static(name, object{"hosts": list{at("127.0.0.1", w.ports[name])}})
 	}
 	static("local", object{"hosts": list{at("localhost", w.ports["local"])}})
