@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -62,7 +63,7 @@ func CheckStrategy(object manifest.Key, annotations map[string]string) []manifes
 		Code: schema.InvalidValue, Severity: manifest.Warning, Object: object, Field: "metadata.annotations[" + api.AnnotationPolicyPriority + "]",
 		Message: fmt.Sprintf("there is no priority %q: the parent's policies win for fields that protect requests, and those of the children for all others",
 			annotations[api.AnnotationPolicyPriority]),
-		Hint: fmt.Sprintf("write one of %v", Strategies()),
+		Hint: "write one of " + strings.Join(Strategies(), ", "),
 	}}
 }
 

@@ -16,7 +16,7 @@ func (b *builder) checkPath(field, path string, regex bool) {
 	if !regex {
 		if is := ir.NormalizePath(path); is != path {
 			b.neverMatches(field, fmt.Sprintf("in a request, Envoy changes %q to %q before it compares", manifest.Shorten(path), manifest.Shorten(is)),
-				fmt.Sprintf("write %q", manifest.Shorten(is)))
+				fmt.Sprintf("write %q", is))
 		}
 		return
 	}
