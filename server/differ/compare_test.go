@@ -104,7 +104,7 @@ func (x *exchange) leadsTo(outcome explain.Outcome) bool {
 	if outcome.Policed && outcome.Location != "" {
 		return strings.HasPrefix(location, outcome.Location)
 	}
-	return location == outcome.Location
+	return outcome.Location == "" || location == outcome.Location // policies may add one to any answer
 }
 
 // policyMay reports whether Envoy did what a rule's policies may do, by the lines that say so.
@@ -128,6 +128,8 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 	case said("extAuth") && x.isStatus(x.denied(rule.Action.AuthInForce())...):
 		return true
 	case (overfull("extAuth") || overfull("extProc")) && x.isStatus(http.StatusInternalServerError):
+		return true
+	case slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "extProc: Envoy buffers at most") }) && x.isStatus(http.StatusRequestEntityTooLarge):
 		return true
 	case said("jwtAuth") && x.isStatus(http.StatusUnauthorized):
 		return true

@@ -250,7 +250,7 @@ func (a *tally) check(t *testing.T, requests int) {
 		t.Errorf("%d of %d answers say that they do not know enough: that is too many", a.unknown, a.asked)
 	}
 	for outcome, least := range map[explain.OutcomeKind]int{
-		explain.Forwarded: a.asked / 4, explain.Redirected: a.asked / 50, explain.Responded: a.asked / 50,
+		explain.Forwarded: a.asked / 5, explain.Redirected: a.asked / 50, explain.Responded: a.asked / 50,
 		explain.NotFound: a.asked / 20, explain.Rejected: a.asked / 50, explain.NoListener: a.asked / 400,
 	} {
 		if a.outcomes[string(outcome)] < least {

@@ -143,6 +143,9 @@ func (w *world) policy(n int) object {
 		name := one(w.Rand, names...)
 		spec[name] = fields[name]()
 	}
+	if spec["retry"] != nil {
+		w.maybe(2, spec, "buffer", object{"maxRequestSize": "64Ki"})
+	}
 	return spec
 }
 

@@ -113,13 +113,15 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 		if host.Domain != "*" {
 			query.Host = strings.Replace(host.Domain, "*", one(r, "x", "y", "x.y"), 1)
 		}
+		if r.IntN(8) == 0 { // a path of another host, which this one may hide
+			other := one(r, hosts...)
+			q.foreign, host = other.Domain != host.Domain, other
+		}
 		if host.Len > 0 && r.IntN(10) > 0 {
-			if r.IntN(8) == 0 { // a path of another host, which this one may hide
-				other := one(r, hosts...)
-				q.foreign, host = other.Domain != host.Domain, other
-			}
-			if host.Len > 0 {
-				cases.AimAt(r, &query, nth(host, r.IntN(host.Len)).Match)
+			rule := nth(host, r.IntN(host.Len))
+			cases.AimAt(r, &query, rule.Match)
+			if triesAgain(rule) && r.IntN(2) == 0 {
+				query.Headers.Set("Content-Length", "40000")
 			}
 		}
 	}
@@ -132,7 +134,10 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 				q.host = value
 			case "Content-Length":
 				q.body = 5
-				q.add(name, "5")
+				if value == "40000" {
+					q.body = 40_000
+				}
+				q.add(name, fmt.Sprint(q.body))
 			default:
 				q.add(name, matching(value))
 			}

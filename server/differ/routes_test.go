@@ -195,7 +195,7 @@ func (w *world) backendRefs(kind string) list {
 	n := one(w.Rand, 1, 1, 1, 2, 3)
 	var out list
 	for range n {
-		ref := w.backendRef(one(w.Rand, "b0", "b1", "b2", "b0", "b1", "b2", "b0", "b1", "b2", "local", "local", "pair", "slice", "slice", "draining", "side", "side", "busy", "busy", "empty", "notready", "refused", "missing"))
+		ref := w.backendRef(one(w.Rand, "b0", "b1", "b2", "b0", "b1", "b2", "b0", "b1", "b2", "local", "local", "pair", "slice", "slice", "draining", "side", "side", "busy", "busy", "busy", "busy", "empty", "notready", "refused", "missing"))
 		if n > 1 {
 			w.maybe(2, ref, "weight", w.IntN(4))
 		}

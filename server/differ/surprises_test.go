@@ -33,6 +33,14 @@ func surprises() map[string]func(x *exchange) bool {
 	}
 }
 
+// triesAgain reports whether a rule retries, and one of its backends answers with 503.
+func triesAgain(rule *ir.Rule) bool {
+	if rule.Action.Forward == nil || rule.Action.Retry == nil && rule.Action.Extras.OrNone().Retry == nil {
+		return false
+	}
+	return slices.ContainsFunc(rule.Action.Forward.Backends, func(b ir.Backend) bool { return objectOf(b.Cluster) == "busy" })
+}
+
 func newPathOf(action *ir.Action) string {
 	switch {
 	case action.Redirect != nil && action.Redirect.Path != nil:

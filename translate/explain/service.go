@@ -91,7 +91,11 @@ func processorGate(rule *ir.Rule, r *request) gate {
 	service, reason := proc.Extension, unreachable(r.clusters, proc.Extension)
 	if reason == "" {
 		line := fmt.Sprintf("extProc: %s changes it, or answers by itself%s", service.Service.Cluster, orNoAnswer(service.Processor.FailOpen, http.StatusInternalServerError))
-		return gate{unless: append([]string{line}, overfull("extProc", service, r)...)}
+		lines := append([]string{line}, overfull("extProc", service, r)...)
+		if modeOf(proc).RequestBody == modeBuffered && r.bodyBytes() > ir.ConnectionBuffer && !r.upgrades() && !buffered(&rule.Action) {
+			lines = append(lines, fmt.Sprintf("extProc: Envoy buffers at most %d KiB of a body for %s, and this one has %d bytes (413)", ir.ConnectionBuffer>>10, service.Service.Cluster, r.bodyBytes()))
+		}
+		return gate{unless: lines}
 	}
 	return unprocessed(rule, max(r.requestSent(rule), answerSent(proc)), reason)
 }
@@ -137,6 +141,8 @@ const (
 	modeSkip = "SKIP"
 	modeSend = "SEND"
 	modeNone = "NONE"
+	// modeBuffered waits for the whole body, and sends it in one message.
+	modeBuffered = "BUFFERED"
 )
 
 // modeOf returns the processing mode of a rule's extProc (proc.Mode). If proc.Mode is not set, modeOf returns the

@@ -174,3 +174,25 @@ func TestProcessorsSeeAnswersOfFilters(t *testing.T) {
 		}
 	}
 }
+
+// A processor of whole bodies gets none that is larger than Envoy's buffer, which a policy with buffer raises.
+func TestBodiesThatAProcessorCannotGet(t *testing.T) {
+	for _, c := range []struct {
+		mode, length string
+		buffer       uint32
+		want         bool
+	}{{"BUFFERED", "32769", 0, true}, {"BUFFERED", "32768", 0, false}, {"BUFFERED", "32769", 65536, false}, {"STREAMED", "32769", 0, false}} {
+		use := ir.ExtensionUse{Field: "extProc", Extension: &ir.Extension{Service: ir.Service{Cluster: "c"}, Processor: &ir.ProcessorService{}}}
+		rule := prefixed("r", 0, "/")
+		rule.Action.Extras = &ir.Extras{BufferBytes: c.buffer, ExtProc: &ir.ExtProc{ExtensionUse: use, Mode: &ir.ProcessingMode{RequestBody: c.mode}}}
+		view := viewWith("a.test", rule)
+		query, err := explain.NewQuery(http.MethodPost, "http://a.test/", []string{"Content-Length: " + c.length})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := explain.Request(view, query).Outcome.Unless
+		if got := slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, "(413)") }); got != c.want {
+			t.Errorf("%+v: %q", c, lines)
+		}
+	}
+}
