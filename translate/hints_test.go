@@ -121,7 +121,7 @@ func TestTheHintToAGatewayElsewhereGoesWithIt(t *testing.T) {
 		{[]string{"b"}, "namespace: b"},
 		{nil, "create "},
 	} {
-		files["a.yaml"], files["b.yaml"] = "", ""
+		files["a.yaml"], files["b.yaml"] = "# none\n", "# none\n"
 		for _, namespace := range step.namespaces {
 			files[namespace+".yaml"] = gateway(namespace)
 		}

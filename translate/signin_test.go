@@ -34,7 +34,7 @@ spec:
 		{backend, "", true},
 	} {
 		files["base.yaml"] = strings.Replace(guarded, backend, step.host, 1)
-		files["tls.yaml"] = step.tls
+		files["tls.yaml"] = step.tls + "# the policy, if any\n"
 		w.apply(tree(files))
 		w.checkCold(t)
 		warns := slices.ContainsFunc(w.problems, func(p manifest.Problem) bool {
