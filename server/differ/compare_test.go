@@ -101,8 +101,8 @@ func (x *exchange) took(by explain.Unsure) bool {
 // parameters of a new login.
 func (x *exchange) leadsTo(outcome explain.Outcome) bool {
 	location := x.response.Headers.Get("Location")
-	if outcome.Policed && outcome.Location != "" {
-		return strings.HasPrefix(location, outcome.Location)
+	if outcome.Policed && outcome.Location != "" { // policies may add to it
+		return strings.HasPrefix(location, outcome.Location[:strings.IndexAny(outcome.Location+"?", "?,")])
 	}
 	return outcome.Location == "" || location == outcome.Location // policies may add one to any answer
 }
@@ -128,6 +128,8 @@ func (x *exchange) policyMay(rule *ir.Rule, lines []string) bool {
 	case said("extAuth") && x.isStatus(x.denied(rule.Action.AuthInForce())...):
 		return true
 	case (overfull("extAuth") || overfull("extProc")) && x.isStatus(http.StatusInternalServerError):
+		return true
+	case said("extAuth") && len(x.question.target) > 20_000 && x.isStatus(http.StatusInternalServerError): // its answer has the path, too
 		return true
 	case slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "extProc: Envoy buffers at most") }) && x.isStatus(http.StatusRequestEntityTooLarge):
 		return true

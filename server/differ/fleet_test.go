@@ -2,9 +2,11 @@ package differ
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,14 @@ func startFleet(t *testing.T, worlds []*world, backends *recorder, clusterPaths 
 	envoy := envoytest.Start(t, envoytest.Options{XDSAddress: discovery})
 	f.envoy = envoy
 	envoy.WaitReady()
+	envoytest.Wait(t, "Envoy's tables and secrets", func() error { // for which its listeners wait some seconds alone
+		for line := range strings.Lines(envoy.AdminGet("/stats?filter=" + url.QueryEscape(`(\.rds\.|sds\.).*update_success`))) {
+			if strings.HasSuffix(strings.TrimSpace(line), ": 0") {
+				return errors.New(line)
+			}
+		}
+		return nil
+	})
 	for _, w := range worlds {
 		w.view = f.viewOf(w)
 		for _, port := range w.served() {

@@ -140,9 +140,9 @@ func (w *world) insist() {
 }
 
 // backendLike reports whether a Backend answers requests itself, and is no service or mirror: what a
-// closed one comes to is not what is asked here.
+// closed one comes to is not what is asked here. A health check would close "busy".
 func backendLike(name string) bool {
-	return !slices.Contains([]string{"guard", "signin", "down", "shut", "mirror"}, name)
+	return !slices.Contains([]string{"guard", "signin", "down", "shut", "mirror", "busy"}, name)
 }
 
 const (

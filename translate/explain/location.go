@@ -14,13 +14,21 @@ const locationName = "location"
 // header modifiers of the rule and of its policies change it, in Envoy's order: those of the rule, the filter that
 // removes a port (ir.Redirect.PortLess), headerModifiers, and transformation.
 func (r *request) location(action *ir.Action) string {
-	headers, to, extras := headerFields{locationName: {r.target(action.Redirect)}}, action.Redirect, action.Extras.OrNone()
+	headers, to := headerFields{locationName: {r.target(action.Redirect)}}, action.Redirect
 	headers.changeAnswer(action.ResponseHeaders.OrNone())
 	if value := headers.first(locationName); to.PortLess && (to.PortLessIn == "" || strings.HasPrefix(value, to.PortLessIn+":")) {
 		headers.set(locationName, strings.Replace(value, fmt.Sprintf(":%d/", to.Port), "/", 1))
 	}
+	return r.changedLocation(action.Extras, headers)
+}
+
+// changedLocation returns the header Location after the changes that headerModifiers and transformation of policies make to
+// the headers of an answer, "" if none is left. It changes the parameter headers. Envoy makes these changes to redirects of
+// policies, too: those to a login and after a logout.
+func (r *request) changedLocation(policies *ir.Extras, headers headerFields) string {
+	extras := policies.OrNone()
 	headers.changeAnswer(extras.ResponseHeaders)
-	templates := templateReader{r, r.transformed(action.Extras), headers}
+	templates := templateReader{r, r.transformed(policies), headers}
 	for _, change := range extras.Response {
 		value := []ir.Header{{Name: change.Name, Value: templates.expand(change.Value)}}
 		switch change.Kind {

@@ -50,7 +50,7 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	provider := use.Extension.SignIn
 	by := partsOf(&rule.Action, ir.FieldOAuth2.PartKind())
 	if r.path == provider.LogoutPath {
-		return gate{status: http.StatusFound, location: logoutLocation(provider, r), http: true, why: "Envoy signs the user out, by " + by}
+		return gate{status: http.StatusFound, location: r.signInLocation(rule, logoutLocation(provider, r)), http: true, why: "Envoy signs the user out, by " + by}
 	}
 	cookie := func(name string) bool { return r.headers.cookie(name) != "" }
 	signedIn := cookie(provider.Cookies.HMAC) && cookie(provider.Cookies.Expires)
@@ -71,11 +71,16 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 		refuse.why += "the user has not signed in, and denyRedirect selects the request"
 		return refuse
 	}
-	out := gate{status: http.StatusFound, location: provider.Authorization, http: true, why: "redirected to sign in, by " + by + "; Envoy adds the parameters of the login"}
+	out := gate{status: http.StatusFound, location: r.signInLocation(rule, provider.Authorization), http: true, why: "redirected to sign in, by " + by + "; Envoy adds the parameters of the login"}
 	if r.mayNotRedirect(provider) == may {
 		out.unless = []string{"oauth2: denyRedirect selects the request (401)"}
 	}
 	return out
+}
+
+// signInLocation returns the Location header of a redirect by oauth2 to a URL, after the changes of the rule's policies.
+func (r *request) signInLocation(rule *ir.Rule, to string) string {
+	return r.changedLocation(rule.Action.Extras, headerFields{locationName: {to}})
 }
 
 // hasFlowCookie reports whether the headers have a cookie of a login that the browser has begun. The name of
