@@ -120,9 +120,7 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 		if host.Len > 0 && r.IntN(10) > 0 {
 			rule := nth(host, r.IntN(host.Len))
 			cases.AimAt(r, &query, rule.Match)
-			if triesAgain(rule) && r.IntN(2) == 0 {
-				query.Headers.Set("Content-Length", "40000")
-			}
+			enlarge(r, &query, rule)
 		}
 	}
 	q.method, q.target = query.Method, query.Path
@@ -162,6 +160,13 @@ func (w *world) ask(r *rand.Rand, id string) *question {
 	}
 	q.add(idHeader, id)
 	return q
+}
+
+// enlarge gives half of the requests that are sent again a body of which Envoy may keep too little.
+func enlarge(r *rand.Rand, query *explain.Query, rule *ir.Rule) {
+	if triesAgain(rule) && r.IntN(2) == 0 {
+		query.Headers.Set("Content-Length", "40000")
+	}
 }
 
 // served are the ports of the world's Gateways.

@@ -282,9 +282,11 @@ func showsRewrite(out *ir.Action, m merge) bool {
 	return out.Rewrite != nil && (m.first.Rewrite == nil || *out.Rewrite != *m.first.Rewrite)
 }
 
-// spaces are written as a URL can have them. With a space or a tab in it, Envoy would send a request line that no backend
-// can read.
-var spaces = strings.NewReplacer(" ", "%20", "\t", "%09")
+// newPath returns a new path with its spaces and tabs as a URL has them. With them as they are, Envoy would send a request
+// line that no backend can read.
+func newPath(text *string) string {
+	return strings.NewReplacer(" ", "%20", "\t", "%09").Replace(api.Text(text))
+}
 
 // pathChange converts a path modifier. It returns nil for nil. The schema allows ReplacePrefixMatch only with a
 // PathPrefix match.
@@ -293,9 +295,9 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	case p == nil:
 		return nil
 	case p.Type == gwv1.FullPathHTTPPathModifier:
-		return &ir.PathChange{Full: true, Value: spaces.Replace(api.Text(p.ReplaceFullPath))}
+		return &ir.PathChange{Full: true, Value: newPath(p.ReplaceFullPath)}
 	}
-	return &ir.PathChange{Value: trimSlash(spaces.Replace(api.Text(p.ReplacePrefixMatch)))}
+	return &ir.PathChange{Value: trimSlash(newPath(p.ReplacePrefixMatch))}
 }
 
 // cors sets a.action.CORS from the filter CORS. Envoy then answers every preflight request. For an origin that is not
