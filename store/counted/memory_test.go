@@ -34,11 +34,12 @@ func TestMemoryOfAnExpression(t *testing.T) {
 	}
 }
 
-// An expression that is refused by its count is neither compiled nor walked through to find its price: that allocates.
+// An expression that is refused by its count is neither compiled nor walked through to find its price: that allocates
+// thousands of times.
 func TestACostlyExpressionIsOnlyCounted(t *testing.T) {
 	for _, pattern := range []string{`/\PL{1000}`, "/.*a[^b]{990}x{50}", `(?:a?b?c?d?){300}`} {
 		counts := testing.AllocsPerRun(10, func() { Costly(pattern) })
-		if prices := testing.AllocsPerRun(10, func() { MemoryBytes(pattern) }); prices > counts || Costly(pattern) == "" || MemoryBytes(pattern) != fullAutomaton {
+		if prices := testing.AllocsPerRun(10, func() { MemoryBytes(pattern) }); prices > 2*counts || Costly(pattern) == "" || MemoryBytes(pattern) != fullAutomaton {
 			t.Errorf("%s: %d bytes; to count it takes %v allocations, to price it %v", pattern, MemoryBytes(pattern), counts, prices)
 		}
 	}
