@@ -135,6 +135,8 @@ func (c *comparison) outcome(got explain.Outcome, rule *ir.Rule) {
 		c.differs("grpc", want.GRPCStatus, strconv.Itoa(code))
 	case forwarded && !got.GRPC && got.Status != 0 && int(got.Status) != want.Failure: // no share has an endpoint
 		c.differs("status", statusWords(want.Failure), strconv.Itoa(int(got.Status)))
+	case want.Location != "" && got.Location != want.Location && explain.HasPlaceholder(got.Location):
+		c.doubt(outcome, "it redirects to "+got.Location)
 	case want.Location != "" && got.Location != want.Location:
 		c.differs(outcome, want.outcome(), words)
 	}

@@ -14,21 +14,22 @@ const locationName = "location"
 // header modifiers of the rule and of its policies change it, in Envoy's order: those of the rule, the filter that
 // removes a port (ir.Redirect.PortLess), headerModifiers, and transformation.
 func (r *request) location(action *ir.Action) string {
-	headers, to := headerFields{locationName: {r.target(action.Redirect)}}, action.Redirect
+	headers := headerFields{locationName: {r.target(action.Redirect)}}
 	headers.changeAnswer(action.ResponseHeaders.OrNone())
-	if value := headers.first(locationName); to.PortLess && (to.PortLessIn == "" || strings.HasPrefix(value, to.PortLessIn+":")) {
-		headers.set(locationName, strings.Replace(value, fmt.Sprintf(":%d/", to.Port), "/", 1))
-	}
-	return r.changedLocation(action.Extras, headers)
+	return shown(r.changedLocation(action, r.transformed(action.Extras), headers))
 }
 
-// changedLocation returns the header Location after the changes that headerModifiers and transformation of policies make to
-// the headers of an answer, "" if none is left. It changes the parameter headers. Envoy makes these changes to redirects of
-// policies, too: those to a login and after a logout.
-func (r *request) changedLocation(policies *ir.Extras, headers headerFields) string {
-	extras := policies.OrNone()
+// changedLocation returns the header Location of an answer after the changes that Envoy's filters make to it, "" if none is
+// left: the filter that removes a port, headerModifiers and transformation. The parameter sent has the headers of the
+// request as the filters see them then. The parameter headers has those of the answer; changedLocation changes it. Envoy
+// makes these changes to redirects of policies, too: those to a login and after a logout.
+func (r *request) changedLocation(action *ir.Action, sent, headers headerFields) string {
+	if value, to := headers.first(locationName), action.Redirect; to != nil && to.PortLess && (to.PortLessIn == "" || strings.HasPrefix(value, to.PortLessIn+":")) {
+		headers.set(locationName, strings.Replace(value, fmt.Sprintf(":%d/", to.Port), "/", 1))
+	}
+	extras := action.Extras.OrNone()
 	headers.changeAnswer(extras.ResponseHeaders)
-	templates := templateReader{r, r.transformed(policies), headers}
+	templates := templateReader{r, sent, headers}
 	for _, change := range extras.Response {
 		value := []ir.Header{{Name: change.Name, Value: templates.expand(change.Value)}}
 		switch change.Kind {

@@ -50,7 +50,12 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 	provider := use.Extension.SignIn
 	by := partsOf(&rule.Action, ir.FieldOAuth2.PartKind())
 	if r.path == provider.LogoutPath {
-		return gate{status: http.StatusFound, location: r.signInLocation(rule, logoutLocation(provider, r)), http: true, why: "Envoy signs the user out, by " + by}
+		added := ""
+		if provider.EndSession != "" {
+			added = "logout"
+		}
+		location, words := r.signInLocation(rule, logoutLocation(provider, r), added)
+		return gate{status: http.StatusFound, location: location, http: true, why: "Envoy signs the user out, by " + by + words}
 	}
 	cookie := func(name string) bool { return r.headers.cookie(name) != "" }
 	signedIn := cookie(provider.Cookies.HMAC) && cookie(provider.Cookies.Expires)
@@ -71,16 +76,28 @@ func oauth2Gate(rule *ir.Rule, r *request) gate {
 		refuse.why += "the user has not signed in, and denyRedirect selects the request"
 		return refuse
 	}
-	out := gate{status: http.StatusFound, location: r.signInLocation(rule, provider.Authorization), http: true, why: "redirected to sign in, by " + by + "; Envoy adds the parameters of the login"}
+	location, words := r.signInLocation(rule, provider.Authorization, "login")
+	out := gate{status: http.StatusFound, location: location, http: true, why: "redirected to sign in, by " + by + words}
 	if r.mayNotRedirect(provider) == may {
 		out.unless = []string{"oauth2: denyRedirect selects the request (401)"}
 	}
 	return out
 }
 
-// signInLocation returns the Location header of a redirect by oauth2 to a URL, after the changes of the rule's policies.
-func (r *request) signInLocation(rule *ir.Rule, to string) string {
-	return r.changedLocation(rule.Action.Extras, headerFields{locationName: {to}})
+// signInLocation returns the Location header of a redirect by oauth2 to the URL to, after the changes of the rule and its
+// policies. Envoy adds parameters to the URL, unless the parameter added is "": it is the word for what they are of. A
+// Location that is changed has a placeholder for them, and one that is not changed has none of them. The result words says
+// which of the two it is, as the end of a sentence. The filter oauth2 answers before policies change the headers of requests.
+func (r *request) signInLocation(rule *ir.Rule, to, added string) (location, words string) {
+	own := to
+	if added != "" {
+		endpoint, _, _ := strings.Cut(to, "?")
+		own, words = endpoint+"?"+unknownParameters, "; Envoy adds the parameters of the "+added
+	}
+	if location = r.changedLocation(&rule.Action, r.headers, headerFields{locationName: {own}}); location == own {
+		return to, words
+	}
+	return shown(location), "; the rule's settings change the Location"
 }
 
 // hasFlowCookie reports whether the headers have a cookie of a login that the browser has begun. The name of

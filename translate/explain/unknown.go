@@ -16,6 +16,8 @@ const (
 	unknownID     = "\x00\x02\x00" // a new request ID
 	unknownToken  = "\x00\x04\x00" // the access token of a user
 	unknownAnswer = "\x00\x03\x00" // a header of a service's answer; the answer may lack it
+
+	unknownParameters = "\x00\x05\x00" // the query of a redirect to an identity provider
 )
 
 // These placeholders replace, in a Report, values that are not known.
@@ -24,6 +26,8 @@ const (
 	NewRequestID  = "<new request ID>"
 	AccessToken   = "<access token of the user>"
 	ServiceAnswer = "<what the service of extAuth answers, if it does>"
+
+	LoginParameters = "<parameters that Envoy adds>" // to the URL of an identity provider
 )
 
 // shown returns a value with a readable placeholder for each unknown part.
@@ -31,7 +35,7 @@ func shown(value string) string {
 	if isKnown(value) {
 		return value
 	}
-	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID, unknownAnswer, ServiceAnswer, unknownToken, AccessToken).Replace(value)
+	return strings.NewReplacer(unknownClient, ClientAddress, unknownID, NewRequestID, unknownAnswer, ServiceAnswer, unknownToken, AccessToken, unknownParameters, LoginParameters).Replace(value)
 }
 
 // isKnown reports whether a value has no unknown part.
@@ -62,7 +66,7 @@ func takesAll(pattern string) bool {
 
 // placeholders returns the texts that replace unknown parts of a value.
 func placeholders() []string {
-	return []string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer}
+	return []string{ClientAddress, NewRequestID, AccessToken, ServiceAnswer, LoginParameters}
 }
 
 // HasPlaceholder reports whether a header's value in a Report has a placeholder for an unknown part.
