@@ -54,8 +54,8 @@ func (q *question) headers() []string {
 
 func (q *question) add(name, value string) { q.lines = append(q.lines, header{name, value}) }
 
-// patience is what Envoy has for an answer: it has none where it waits for something.
-const patience = 3 * time.Second
+// patience is what Envoy and its backends have for an answer. A busy machine takes some seconds.
+const patience = 60 * time.Second
 
 // values are those of one header.
 func (q *question) values(name string) []string {
