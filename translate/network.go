@@ -51,6 +51,7 @@ type network struct {
 	shadows      *shadowRules
 	hiddens      *hiddenRules
 	loops        *loopRules
+	exposures    *exposedRules
 	routeConfigs *routeConfigRules
 
 	backendPolicies *backendPolicyRules
@@ -221,6 +222,7 @@ func (n *network) addTables(e *memo.Engine) {
 	n.shadows = newShadowRules(e, shadowIn{host: n.tables.host})
 	n.hiddens = newHiddenRules(e, hiddenIn{host: n.tables.host, claimed: n.claims.claimed})
 	n.loops = newLoopRules(e, loopIn{mounted: n.identities.mounted, grafted: n.identities.grafted, host: n.tables.host, TrustedHops: n.TrustedHops})
+	n.exposures = newExposedRules(e, exposedIn{mounted: n.identities.mounted, host: n.tables.host, TrustedHops: n.TrustedHops})
 	n.routeConfigs = newRouteConfigRules(e, routeConfigIn{gatewayRules: n.gateways, host: n.tables.host})
 }
 
@@ -280,7 +282,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid})
 	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
-		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.hiddens, n.loops, n.nodes,
+		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.hiddens, n.loops, n.exposures, n.nodes,
 		n.signIns)
 	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports, n.extensions)
 }

@@ -168,10 +168,10 @@ func (e *Envoy) AdminGet(path string) string {
 	return body
 }
 
-// get returns the body of the admin page at path. It returns an error if Envoy does not answer within
-// requestTimeout, or if the status is not 200.
+// get returns the body of the admin page at path. It returns an error if Envoy does not answer within waitLimit, or if
+// the status is not 200. Envoy answers between two updates of its configuration, which a busy machine takes long for.
 func (e *Envoy) get(path string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
 	if err != nil {
