@@ -100,11 +100,12 @@ func (r *loopRules) leadBack(key tableKey, entries []*entry, yield func(memo.Pla
 // loopOf returns the loop of a rule in a virtual host (key), nil if its redirect may lead elsewhere. So it does if:
 //   - the match has headers: what is in front of Envoy may set them, such as X-Forwarded-Proto;
 //   - clients may ask for the new URL with another method;
-//   - the header Location may be changed on its way.
+//   - the header Location may be changed on its way;
+//   - the answer may have a cookie, by which another rule takes the next request.
 func loopOf(key tableKey, rule *ir.Rule) *loop {
 	to, match := rule.Action.Redirect, &rule.Match
 	if to == nil || rule.Preflight != nil || len(match.Headers) > 0 || !toOwnHost(key, to, match) ||
-		changesLocation(rule.Action.ResponseHeaders.OrNone()) || extrasChangeLocation(rule.Action.Extras.OrNone()) {
+		rule.Action.AuthInForce() != nil || changesRedirect(rule.Action.ResponseHeaders.OrNone()) || extrasChangeRedirect(rule.Action.Extras.OrNone()) {
 		return nil
 	}
 	safe := match.Method == "" || match.Method == http.MethodGet || match.Method == http.MethodHead
@@ -169,24 +170,28 @@ func mayTakePath(match *ir.Match, path string) bool {
 	return strings.HasPrefix(path, xds.Prefix(match))
 }
 
-// changesLocation reports whether mods change the header Location.
-func changesLocation(mods ir.HeaderMods) bool {
-	named := func(h ir.Header) bool { return strings.EqualFold(h.Name, "location") }
-	return slices.ContainsFunc(mods.Set, named) || slices.ContainsFunc(mods.Add, named) ||
-		slices.ContainsFunc(mods.Remove, func(name string) bool { return strings.EqualFold(name, "location") })
+// changesRedirect reports whether mods change the header Location, or set a cookie.
+func changesRedirect(mods ir.HeaderMods) bool {
+	named := func(h ir.Header) bool { return changesNext(h.Name) }
+	return slices.ContainsFunc(mods.Set, named) || slices.ContainsFunc(mods.Add, named) || slices.ContainsFunc(mods.Remove, changesNext)
 }
 
-// extrasChangeLocation reports whether policies change the header Location of an answer, or may do so.
-func extrasChangeLocation(extras ir.Extras) bool {
-	return extras.ExtProc != nil || changesLocation(extras.ResponseHeaders) ||
-		slices.ContainsFunc(extras.Response, func(c ir.HeaderChange) bool { return strings.EqualFold(c.Name, "location") })
+// changesNext reports whether a header of a redirect, by its name, changes the next request of the client.
+func changesNext(name string) bool {
+	return strings.EqualFold(name, "location") || strings.EqualFold(name, "set-cookie")
+}
+
+// extrasChangeRedirect reports whether policies change such a header of an answer, or may do so.
+func extrasChangeRedirect(extras ir.Extras) bool {
+	return extras.ExtProc != nil || extras.ExtAuth != nil || changesRedirect(extras.ResponseHeaders) ||
+		slices.ContainsFunc(extras.Response, func(c ir.HeaderChange) bool { return changesNext(c.Name) })
 }
 
 // runLoops returns the certain loops of a virtual host. For a changed path, it looks which rule takes the new one.
 func (r *loopRules) runLoops(c *memo.Ctx, key tableKey) (loops []*loop) {
 	back, _ := r.back.Get(c, key)
 	host := r.in.host.Get(c, key)
-	if host == nil || host.Rejected != nil || extrasChangeLocation(host.extras().OrNone()) {
+	if host == nil || host.Rejected != nil || extrasChangeRedirect(host.extras().OrNone()) {
 		return nil
 	}
 	compared := 0
