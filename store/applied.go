@@ -23,12 +23,21 @@ func (s *Store) Former(key manifest.Key) Withheld {
 
 // Applied tells the Store what its caller now serves. The caller serves the Store's version of every object, except
 // for the objects in the map withheld: gatefold could not translate the Store's version of these objects. For each
-// such object, the map has the earlier version that is served instead. The earlier version must be the version that
+// such object, the map has the earlier version that is served instead, or none. The earlier version must be the version that
 // was served at the previous call of Applied; any other version is ignored. If Options.Save is set, the methods
 // Unsaved and Saved return the earlier versions from now on.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
+	for key, now := range withheld {
+		if former, known := s.history.withheld[key]; now.Object == nil && (!known || former.Object != nil) {
+			s.history.withheld[key] = formerVersion{}
+			s.saves.changed(key)
+		}
+	}
 	for key, before := range s.history.previous {
 		now, ok := withheld[key]
+		if ok && now.Object == nil {
+			continue
+		}
 		if _, known := s.history.withheld[key]; known || !ok || before.object == nil || before.object.Hash != now.Object.Hash {
 			continue
 		}

@@ -9,16 +9,18 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// Frozen says which namespaces are frozen: their objects stay as they were at the last call of Applied, whatever their
-// files say.
+// Frozen says which objects are frozen: they stay as they were at the last call of Applied, whatever their files say.
 type Frozen struct {
 	// All is nil, or the reason why all namespaces are frozen, and the cluster-scoped objects as well.
 	All *Reason
 	// Namespaces are the frozen namespaces, with their reasons.
 	Namespaces map[string]Reason
+	// Held are the edits of single objects that are not applied. An object is frozen until its file says something else
+	// than the edit.
+	Held map[manifest.Key]Held
 }
 
-// Reason is why a namespace is frozen: a message, and the place of what is wrong.
+// Reason is why an object is frozen: a message, and the place of what is wrong.
 type Reason struct {
 	Place
 	Message string
@@ -31,6 +33,9 @@ func (f Frozen) of(key manifest.Key) *Reason {
 	}
 	if why, frozen := f.Namespaces[key.Namespace]; frozen {
 		return &why
+	}
+	if held, frozen := f.Held[key]; frozen {
+		return &held.Reason
 	}
 	return nil
 }
@@ -64,24 +69,32 @@ func (s *Store) ChangedFiles() []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// Thaw ends the effect of Freeze with the next call of Apply: it then applies what the files of all namespaces say.
+// Thaw ends the effect of Freeze on namespaces with the next call of Apply: it then applies what the files of all
+// namespaces say. Single edits (Frozen.Held) stay held.
 func (s *Store) Thaw() {
-	maps.Copy(s.serving.unsettled, s.serving.held)
-	for key := range s.serving.held {
-		s.serving.blame(key, nil)
+	if s.serving.frozen.All != nil || len(s.serving.frozen.Namespaces) > 0 {
+		s.serving.thaw(Frozen{Held: s.serving.frozen.Held})
 	}
-	s.serving.frozen, s.serving.held = Frozen{}, map[manifest.Key]struct{}{}
 }
 
-// Freeze freezes namespaces and no others, and returns what this changes. For each frozen namespace, it takes back what
+// thaw replaces what is frozen. For each key that is held back now, the next call of adopt decides again.
+func (s *serving) thaw(frozen Frozen) {
+	maps.Copy(s.unsettled, s.held)
+	for key := range s.held {
+		s.blame(key, nil)
+	}
+	s.frozen, s.held = frozen, map[manifest.Key]struct{}{}
+}
+
+// Freeze freezes objects and no others, and returns what this changes. For each frozen object, it takes back what
 // the Changes since the last call of Applied had. An object that differs from its file is then stale, with the reason
 // as its message. An object that is new in its file is not served. Path policies still count: an object that its file
 // may not define any more is removed.
 //
 // The result has the fields Set, Gone, Invalid, Problems and Stale.
 func (s *Store) Freeze(frozen Frozen) Change {
-	s.Thaw()
-	s.serving.frozen = frozen
+	frozen.Held = maps.Clone(frozen.Held)
+	s.serving.thaw(frozen)
 	now := time.Now()
 	before := map[manifest.Key]version{}
 	for key := range s.serving.changed() {
@@ -200,7 +213,7 @@ func (s *serving) blame(key manifest.Key, why *Reason) {
 	s.served[key] = at
 }
 
-// settleFrozen is settle for a key of a frozen namespace. The parameter inside has the definitions of which one would be
+// settleFrozen is settle for a key that is frozen. The parameter inside has the definitions of which one would be
 // served. It returns false if there is nothing to hold back: settle then decides as for other keys.
 func (s *serving) settleFrozen(key manifest.Key, inside []*definition, now time.Time, change *Change) bool {
 	why := s.frozen.of(key)
@@ -210,6 +223,12 @@ func (s *serving) settleFrozen(key manifest.Key, inside []*definition, now time.
 	before, serving := s.served[key]
 	_, absent := s.history.absent[key]
 	switch {
+	case s.isNewEdit(key, inside, before):
+		delete(s.frozen.Held, key)
+		delete(s.held, key)
+		s.blame(key, nil)
+		s.fresh.sure = false
+		return false
 	case absent, len(inside) == 0 && (!serving || s.keeps(before)):
 		return false
 	case len(inside) > 0 && serving && s.choose(preferred(inside), before).object.Same(before.object):

@@ -73,6 +73,9 @@ func (s *Store) save(key manifest.Key) Saved {
 	}
 	saved := Saved{Key: key, Path: at.path(), Line: 1, Since: at.since()}
 	former, withheld := s.history.withheld[key]
+	if withheld && former.Object == nil {
+		return Saved{Key: key} // no version of it was served
+	}
 	if at.kept != nil {
 		saved.Text = at.kept.text
 	}

@@ -65,9 +65,10 @@ type formerVersion struct {
 }
 
 // Withheld is for an object whose version in the folder is withheld from the Envoys, because gatefold could not
-// translate that version. An earlier version of the object is served instead.
+// translate that version, or because the object is new and waits for others. An earlier version of the object is served
+// instead, or a copy of a route that answers 500.
 type Withheld struct {
-	Object *manifest.Object // the earlier version
+	Object *manifest.Object // the earlier version; nil if there is none
 	Since  time.Time        // the time from which the earlier version is served instead
 }
 

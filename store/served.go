@@ -17,7 +17,7 @@ type served struct {
 // kept describes a stale object: the folder has no valid definition of the object any more, so the version that was
 // served before stays served.
 type kept struct {
-	frozen *Reason   // why the object's namespace is frozen; nil if its file has no valid definition
+	frozen *Reason   // why the object is frozen (Frozen); nil if its file has no valid definition
 	path   string    // the file that should define the object
 	twins  bool      // the version that stays served has duplicate listeners (see twinRules)
 	since  time.Time // when the object became stale

@@ -78,6 +78,15 @@ func (t *translator) Preview() Result {
 	}
 }
 
+func (t *translator) Status(key manifest.Key) *status.Update {
+	for _, rule := range t.net.statuses() {
+		if update, ok := rule.Peek(key); ok && update != nil {
+			return update
+		}
+	}
+	return nil
+}
+
 // maxSettling is the largest number of times that Settle flushes the engine. Two are enough: the second time finds
 // that the same objects are first among the incumbents.
 const maxSettling = 4

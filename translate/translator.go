@@ -4,6 +4,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // Translator translates Changes. It keeps its results, so that a Change costs only what it changes. Only one
@@ -19,6 +20,7 @@ type rules interface {
 	Take(stop memo.Stop, change store.Change) error
 	Settle()
 	Preview() Result
+	Status(key manifest.Key) *status.Update
 	Revert() bool
 	Former(key manifest.Key) *manifest.Object
 	Quarantine(set Quarantine)
@@ -50,6 +52,9 @@ func (t *Translator) Settle() { t.rules.Settle() }
 // Preview returns the Result of what Take has taken, without the fields that have only changes (Delta, Infra and Status).
 // The next Apply returns those of all Changes since the last Apply, however often Preview is called between.
 func (t *Translator) Preview() Result { return t.rules.Preview() }
+
+// Status returns the present status of an object, after Take. It returns nil if the object has none.
+func (t *Translator) Status(key manifest.Key) *status.Update { return t.rules.Status(key) }
 
 // Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
 // updates what depends on them. The result usable is false if a panic left the Translator inconsistent. Then the

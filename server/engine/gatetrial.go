@@ -235,6 +235,9 @@ func (p *pipeline) settle(r *run, frozen store.Frozen) error {
 // hold makes the run continue with what is served of some namespaces. It replaces the problems and stale objects of the
 // run. The error is that of translation.take.
 func (p *pipeline) hold(r *run, frozen store.Frozen) (err error) {
+	if frozen.Held == nil {
+		frozen.Held = p.reader.store.Held()
+	}
 	change := p.reader.freeze(frozen, p.tree.Root)
 	r.change.Problems, r.change.Stale = change.Problems, change.Stale
 	r.time("translate", func() { err = p.translation.take(change) })

@@ -63,7 +63,7 @@ func TestAnEditThatChangesNoProblemWalksNone(t *testing.T) {
 		same bool
 	}{
 		{"another path", routeFile("sound", "a", "# one\n"), true},
-		{"what was sound", routeFile("sound", "nobody", ""), false},
+		{"a new route with a problem", routeFile("fresh", "nobody", ""), false},
 		{"a problem on another line", routeFile("r0", "nobody", "# one\n"), false},
 		{"a problem mended", routeFile("r0", "a", ""), false},
 		{"a broken file mended", routeFile("r1", "nobody", ""), false},

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -31,6 +32,8 @@ type pipeline struct {
 	state  *state // nil if nothing is saved
 	gate   *gate  // nil without Options.GateTests and Options.Strict
 	units  units  // which files wait for each other
+
+	versions versions // which edits are held
 
 	tree      *watcher.Tree    // the last Tree of the folder
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
@@ -53,6 +56,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	}
 	p.yields = newYielding(ctx, p.busy.alive)
 	p.translation = newTranslation(folder, p.yields.interrupt, log)
+	p.versions = versions{told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}}
 	return p
 }
 
@@ -231,10 +235,14 @@ func (p *pipeline) translate(r *run) (err error) {
 	if r.time("translate", func() { err = p.translation.take(r.change) }); err != nil {
 		return err
 	}
+	if err := p.tryEdits(r); err != nil {
+		return err
+	}
 	if err := p.test(r); err != nil {
 		return err
 	}
 	r.time("translate", func() { r.result = p.translation.result() })
+	p.versions.restate(&r.result, p.translation.translator)
 	r.result.Stale = p.translation.withheld.report(&r.result, r.change.Stale, p.reader.store)
 	r.time("locate", func() { r.problems = p.reader.located(r.change, r.result) })
 	r.result.Problems, r.errors, r.warnings = r.problems, p.reader.errors, p.reader.warnings
@@ -255,8 +263,13 @@ func (p *pipeline) publish(r *run) (err error) {
 		r.time("publish", func() { p.server.Publish(r.result) })
 	}
 	p.translation.published(r.result)
+	p.versions.closed = map[manifest.Key]string{}
+	for key, w := range p.translation.withheld.closed() {
+		p.versions.closed[key] = w.waits
+	}
+	p.versions.errors = p.translation.translator.Preview().Problems
 	if p.gate != nil {
-		p.gate.publish(r.result.View, p.translation.translator.Preview().Problems)
+		p.gate.publish(r.result.View, p.versions.errors)
 	}
 	p.published, r.published = true, true
 	return nil

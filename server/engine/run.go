@@ -54,6 +54,18 @@ func (r *run) conclude(err error) {
 	}
 }
 
+// changed returns the keys of all objects that the Change of the run names.
+func (r *run) changed() (keys []manifest.Key) {
+	for _, o := range r.change.Set {
+		keys = append(keys, o.Key)
+	}
+	keys = append(keys, r.change.Gone...)
+	for _, i := range r.change.Invalid {
+		keys = append(keys, i.Key)
+	}
+	return keys
+}
+
 // splitStore splits the duration of the step store into parse and validate. The store reports these times as
 // sums over all cores, so only their ratio is used.
 func (r *run) splitStore() {

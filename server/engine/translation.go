@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // translation makes a translate.Result from each store.Change, and recovers from panics of the translator. It
@@ -49,6 +51,7 @@ type translator interface {
 	Settle()
 	Apply(change store.Change) translate.Result
 	Preview() translate.Result
+	Status(key manifest.Key) *status.Update
 	Quarantine(set translate.Quarantine)
 	Discover(set translate.Discoveries)
 	Hold(set translate.Holders)
@@ -130,6 +133,32 @@ func (t *translation) take(change store.Change) error {
 	}
 	t.sent, t.pending = followed(t.sent, next), store.Change{}
 	return nil
+}
+
+// close closes new routes that wait for others, and opens the others that were closed. The map has for whom each of them
+// waits. The parameter now returns the version of the Store. The error is that of take.
+func (t *translation) close(routes map[manifest.Key]string, now func(manifest.Key) *manifest.Object) error {
+	var change store.Change
+	for key, w := range t.withheld.closed() {
+		if waits, still := routes[key]; still && waits == w.waits && now(key) == w.object {
+			continue
+		}
+		t.withheld.release(key)
+		if o := now(key); o != nil {
+			change.Set = append(change.Set, o)
+		}
+	}
+	for key, waits := range routes {
+		if o := now(key); o != nil && t.withheld.all[key] == nil {
+			t.withheld.add(key, &withheld{object: o, waits: waits, inForce: part{key: key, set: translate.Closed(o)}, since: time.Now()})
+			change.Set = append(change.Set, o)
+		}
+	}
+	if len(change.Set) == 0 {
+		return nil
+	}
+	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
+	return t.take(store.Change{Set: slices.CompactFunc(change.Set, func(a, b *manifest.Object) bool { return a.Key == b.Key })})
 }
 
 // result returns the Result of all Changes that were taken since the last one.

@@ -21,7 +21,10 @@ type withheld struct {
 	former  *manifest.Object // the last valid version, if it is served; otherwise nil
 	inForce part             // what the translator got instead
 	slow    bool             // the translation took too long; false if it panicked
-	since   time.Time
+	// waits is set if the object is a new route that waits for others of its unit. It says for which. The route is closed
+	// then (translate.Closed).
+	waits string
+	since time.Time
 	// told is the last status that the translator returned for the object while a route without backends replaced
 	// it. It is nil if there is no such status.
 	told *status.Update
@@ -63,6 +66,17 @@ func (q *withholding) add(key manifest.Key, w *withheld) {
 	}
 }
 
+// closed returns the new routes that wait for others, and are closed.
+func (q *withholding) closed() map[manifest.Key]*withheld {
+	all := map[manifest.Key]*withheld{}
+	for key, w := range q.all {
+		if w.waits != "" {
+			all[key] = w
+		}
+	}
+	return all
+}
+
 // formers returns, for Store.Applied, each withheld object whose last valid version is served, with this version. It
 // leaves out an object that is gone from the folder, but whose removal cannot be applied. formers also deletes from
 // q.substitutes the objects that are no longer withheld. It is called after everything is published.
@@ -70,7 +84,10 @@ func (q *withholding) formers() map[manifest.Key]store.Withheld {
 	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
 	former := map[manifest.Key]store.Withheld{}
 	for key, w := range q.all {
-		if w.former != nil && w.object != nil {
+		switch {
+		case w.waits != "":
+			former[key] = store.Withheld{}
+		case w.former != nil && w.object != nil:
 			former[key] = store.Withheld{Object: w.former, Since: w.since}
 		}
 	}
@@ -123,6 +140,9 @@ func (q *withholding) filter(change store.Change) store.Change {
 func (q *withholding) retry() store.Change {
 	var parts []part
 	for _, key := range slices.SortedFunc(maps.Keys(q.all), manifest.CompareKeys) {
+		if q.all[key].waits != "" {
+			continue // they wait for others
+		}
 		parts = append(parts, part{key: key, set: q.all[key].object, gone: q.all[key].object == nil})
 		q.release(key)
 	}
@@ -131,6 +151,9 @@ func (q *withholding) retry() store.Change {
 
 // cause returns a text that says what is wrong with the object.
 func (w *withheld) cause() string {
+	if w.waits != "" {
+		return "the new route waits for " + w.waits + ", which has an error: both take effect together"
+	}
 	if w.slow {
 		return "gatefold needs too long to translate this object, which is a mistake in gatefold"
 	}
@@ -185,6 +208,12 @@ func (q *withholding) replaces(p manifest.Problem) bool {
 // own returns the problem of each withheld object, in no order.
 func (q *withholding) own() (problems []manifest.Problem) {
 	for key, w := range q.all {
+		if w.waits != "" {
+			problems = append(problems, manifest.Problem{
+				Code: waitsFor, Severity: manifest.Error, Object: key, Message: w.why(), Hint: "fix the error of " + w.waits,
+			})
+			continue
+		}
 		problems = append(problems, manifest.Problem{
 			Code: store.InternalError, Severity: manifest.Error, Object: key, Message: w.why(),
 			Hint: "please report it with the log of gatefold; gatefold tries again when the object changes, and at `gatefold reload`",

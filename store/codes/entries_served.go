@@ -101,6 +101,7 @@ func ofPolicies() []Entry {
 		{"SignInConflict", Error, "The path of a callback or a logout of an identity provider (`oauth2`) is that of another provider, or of a route, on the same host. One of the two gets no request.", "Give each GatewayExtension a `redirectURI` and a `logoutPath` of its own, which no route has."},
 		{"SignInOutside", Error, "A delegated route has users sign in, and the path of the callback or the logout is outside of what its parent delegates. Users cannot finish to sign in.", "Have `redirectURI` and `logoutPath` begin with the parent's path, or attach the policy to the parent."},
 		{"SignInWithoutTLS", Warning, "Users sign in on a port without TLS. Browsers drop the cookies, which are Secure, so that they are redirected again and again.", "Attach the route to an HTTPS listener. If a proxy in front speaks TLS, start gatefold with `--trusted-hops`."},
+		{"WaitsFor", Error, "The edit of this object takes effect together with that of a policy that protects it, or of another object of that policy, and that one has an error. Until then the version before it is served; a new route answers 500. `docs/mistakes.md` has the rule.", "Correct the error of the object that the message names."},
 		{"TargetNotFound", Error, "The policy's target does not exist. The policy is not applied there. Where the target lacks only the section that `sectionName` names, a policy that protects closes the whole target.", "Create the target, or correct the name."},
 	}
 }

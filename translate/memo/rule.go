@@ -54,6 +54,14 @@ func (r *Rule[K, V]) Get(c *Ctx, key K) V {
 	return cell.value
 }
 
+// Peek returns the value of key as it was computed last. It returns false if there is none. It records no read.
+func (r *Rule[K, V]) Peek(key K) (value V, ok bool) {
+	if cell, there := r.cells.get(key); there {
+		return cell.value, true
+	}
+	return value, false
+}
+
 // Each makes the rule r compute and keep a value for every key of the source, also for keys that the source gets
 // later.
 func Each[K comparable, X, V any](r *Rule[K, V], source Keyed[K, X]) {

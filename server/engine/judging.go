@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+)
+
+// maxJudgements bounds how often one revision is translated to find the edits that take no effect.
+const maxJudgements = 16
+
+// judging decides which edits of a run take effect. All edits are applied on trial at first. Those with an error are taken
+// back, and the rest is translated again, until no edit has an error.
+//
+// An edit whose error is there without it, too, is applied after all: somebody else brought the error, for example who
+// removed a Secret. It ends, because a unit goes from candidate over live to forced and never back. It depends on no
+// order, because each round moves all units of which it is true.
+type judging struct {
+	*pipeline
+	run    *run
+	units  []*unit
+	kept   map[manifest.Key]store.Held      // edits that stay held without a trial
+	before map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
+	notes  map[manifest.Key]store.Held      // what is told of edits that were taken back
+	closed map[manifest.Key]string          // new routes that stay closed without a trial, with for whom they wait
+
+	member map[manifest.Key]*unit              // the unit of each edit
+	errors map[manifest.Key][]manifest.Problem // errors of the present round, of objects with an edit
+}
+
+// tryEdits decides which edits of a run take effect, and takes the others back. The error means that it was interrupted.
+func (p *pipeline) tryEdits(r *run) error {
+	if r.change.Hold != "" {
+		return nil
+	}
+	j := &judging{pipeline: p, run: r, kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{}, closed: map[manifest.Key]string{}, member: map[manifest.Key]*unit{}}
+	if err := j.begin(); err != nil {
+		return err
+	}
+	if err := j.rounds(); err != nil {
+		return err
+	}
+	if j.tryAgain() {
+		if err := j.apply(); err != nil {
+			return err
+		}
+		if err := j.rounds(); err != nil {
+			return err
+		}
+	}
+	held := j.reader.store.Held()
+	if len(held) > 0 {
+		isHeld := func(key manifest.Key) bool { _, ok := held[key]; return ok }
+		r.change.Set = slices.DeleteFunc(slices.Clone(r.change.Set), func(o *manifest.Object) bool { return isHeld(o.Key) })
+		r.change.Gone = slices.DeleteFunc(slices.Clone(r.change.Gone), isHeld)
+	}
+	p.last = store.Change{Problems: r.change.Problems, Stale: r.change.Stale}
+	return nil
+}
+
+// rounds takes edits back until none has an error.
+func (j *judging) rounds() error {
+	for number := 0; len(j.units) > 0; number++ {
+		if more, err := j.round(number); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryAgain makes units candidates once more that were taken back because of errors of others: each of their errors names
+// an edited object of another unit that is taken back. It reports whether there are such units.
+func (j *judging) tryAgain() (any bool) {
+	var again []*unit
+	for _, u := range j.units {
+		if u.stage == live && u.failed.IsZero() && !u.fixed && u.blamesOthers(j.units) {
+			again = append(again, u)
+		}
+	}
+	for _, u := range again {
+		u.stage, u.noted = candidate, nil
+	}
+	return len(again) > 0
+}
+
+// begin puts the edits on trial: new ones, and held ones to which something of this run may matter.
+func (j *judging) begin() error {
+	held := j.reader.store.Held()
+	again, waiting := false, []store.Edit(nil)
+	for key, waits := range j.versions.closed {
+		switch now := j.reader.store.Served(key); {
+		case now == nil:
+		case j.concerns(key):
+			again, waiting = true, append(waiting, store.Edit{Key: key, After: now})
+		default:
+			j.closed[key] = waits
+		}
+	}
+	for key, one := range held {
+		if j.concerns(key) {
+			again, j.versions.fresh[key] = true, true
+		} else {
+			j.kept[key] = one
+		}
+	}
+	if again {
+		if err := j.apply(); err != nil {
+			return err
+		}
+	}
+	for key := range j.versions.told {
+		if _, still := j.kept[key]; !still {
+			j.versions.fresh[key] = true
+			delete(j.versions.told, key)
+		}
+	}
+	edits := slices.DeleteFunc(j.reader.store.Edits(), func(e store.Edit) bool { _, closed := j.versions.closed[e.Key]; return closed })
+	edits = append(edits, waiting...)
+	slices.SortFunc(edits, func(a, b store.Edit) int { return manifest.CompareKeys(a.Key, b.Key) })
+	for _, u := range unitsOf(edits, j.reader.store) {
+		if u.hasLive(j.reader.store) {
+			j.units = append(j.units, u)
+			for _, e := range u.edits {
+				j.member[e.Key] = u
+			}
+		}
+	}
+	return nil
+}
+
+// concerns reports whether a change of this run may matter to a held edit.
+func (j *judging) concerns(held manifest.Key) bool {
+	namespaces := map[string]struct{}{}
+	for _, key := range j.run.changed() {
+		switch key.Kind {
+		case "Gateway", "ListenerSet", "GatewayClass", "Namespace", "ReferenceGrant":
+			return true
+		}
+		if key.Namespace == held.Namespace {
+			return true
+		}
+		if key.Namespace != "" {
+			namespaces[key.Namespace] = struct{}{}
+		}
+	}
+	return len(namespaces) > 0 && j.reader.store.Mentions(held, namespaces)
+}
+
+// round takes back the edits with errors, and applies those whose errors are there without them. The result more is true
+// if there were any.
+func (j *judging) round(number int) (more bool, err error) {
+	j.errors = j.errorsNow()
+	if j.before == nil {
+		if err := j.remember(); err != nil {
+			return false, err
+		}
+	}
+	var bad, same []*unit
+	for _, u := range j.units {
+		switch {
+		case u.stage == candidate && j.isBad(u):
+			bad = append(bad, u)
+		case u.stage == live && j.isSame(u):
+			same = append(same, u)
+		}
+	}
+	if len(bad)+len(same) == 0 {
+		return false, nil
+	}
+	for _, u := range bad {
+		j.note(u)
+	}
+	for _, u := range same {
+		u.stage = forced
+	}
+	if number >= maxJudgements {
+		j.giveUp(bad)
+	}
+	return true, j.apply()
+}
+
+// isBad reports whether an edit of the unit has an error that counts, or an object of it is invalid.
+func (j *judging) isBad(u *unit) bool {
+	return !u.failed.IsZero() || slices.ContainsFunc(u.edits, func(e store.Edit) bool { return len(j.counting(e.Key)) > 0 })
+}
+
+// isSame reports whether each error because of which the unit was taken back is still there.
+func (j *judging) isSame(u *unit) bool {
+	if !u.failed.IsZero() || u.fixed || len(u.noted) == 0 {
+		return false
+	}
+	for key, noted := range u.noted {
+		for _, p := range noted {
+			if !slices.ContainsFunc(j.errors[key], func(o manifest.Problem) bool { return objectError(o) == objectError(p) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// counting returns the errors of an object that what was served before did not have.
+func (j *judging) counting(key manifest.Key) (errs []manifest.Problem) {
+	for _, p := range j.errors[key] {
+		if !j.before[key][objectError(p)] {
+			errs = append(errs, p)
+		}
+	}
+	return errs
+}
+
+// note takes a unit back, and notes its errors and the statuses of its objects. Its edits must be applied still, so that
+// the errors have places.
+func (j *judging) note(u *unit) {
+	u.stage, u.noted = live, map[manifest.Key][]manifest.Problem{}
+	defer func() {
+		for _, e := range u.edits {
+			problems := j.reader.store.Locate(u.problems(e.Key))
+			place := store.Place{File: problems[0].File, Line: problems[0].Line, Column: problems[0].Column}
+			j.notes[e.Key] = store.Held{Reason: store.Reason{Place: place, Message: problems[0].Message}, Candidate: e.After, Problems: problems}
+		}
+	}()
+	for _, e := range u.edits {
+		if errs := j.counting(e.Key); len(errs) > 0 {
+			u.noted[e.Key] = errs
+		}
+		if now := j.translation.translator.Status(e.Key); now != nil && e.After != nil {
+			j.versions.told[e.Key] = now
+		}
+		j.versions.fresh[e.Key] = true
+	}
+}
+
+// giveUp takes back all units of the namespaces of some units, for good.
+func (j *judging) giveUp(bad []*unit) {
+	namespaces := map[string]bool{}
+	for _, u := range bad {
+		for _, e := range u.edits {
+			namespaces[e.Key.Namespace] = true
+		}
+	}
+	for _, u := range j.units {
+		if u.stage != live && slices.ContainsFunc(u.edits, func(e store.Edit) bool { return namespaces[e.Key.Namespace] }) {
+			j.note(u)
+			u.fixed = true
+		}
+	}
+}
+
+// errorsNow returns the errors of the translation, of objects with an edit. An error of another object that a Secret or
+// ConfigMap causes is one of the Secret.
+func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
+	return j.errorsAmong(j.translation.translator.Preview().Problems)
+}
+
+func (j *judging) errorsAmong(problems []manifest.Problem) map[manifest.Key][]manifest.Problem {
+	all := map[manifest.Key][]manifest.Problem{}
+	for _, p := range problems {
+		if p.Severity != manifest.Error || ofSurroundings(p.Code) || p.Code == "NotServed" {
+			continue
+		}
+		key := p.Object
+		if cause := p.Cause.Object; j.member[cause] != nil && (cause.Kind == "Secret" || cause.Kind == "ConfigMap") {
+			key = cause
+		}
+		if j.member[key] != nil {
+			all[key] = append(all[key], p)
+		}
+	}
+	return all
+}
+
+// remember finds the errors of what was served. At a start with a saved state they are found by a translation of it, if
+// that matters.
+func (j *judging) remember() error {
+	if !j.published && len(j.errors) > 0 {
+		if err := j.hold(j.run, store.Frozen{All: &store.Reason{}}); err != nil {
+			return err
+		}
+		j.versions.errors = j.translation.translator.Preview().Problems
+		if err := j.apply(); err != nil {
+			return err
+		}
+	}
+	j.before = map[manifest.Key]map[string]bool{}
+	for key, errs := range j.errorsAmong(j.versions.errors) {
+		j.before[key] = map[string]bool{}
+		for _, p := range errs {
+			j.before[key][objectError(p)] = true
+		}
+	}
+	return nil
+}
+
+// apply makes the run continue without the edits of the units that are live.
+func (j *judging) apply() error {
+	held, closed := j.held()
+	if err := j.hold(j.run, store.Frozen{Held: held}); err != nil {
+		return err
+	}
+	return j.translation.close(closed, j.reader.store.Served)
+}
+
+// held returns the edits that are not applied, and the new routes that are closed, with for whom they wait.
+func (j *judging) held() (all map[manifest.Key]store.Held, closed map[manifest.Key]string) {
+	all, closed = map[manifest.Key]store.Held{}, maps.Clone(j.closed)
+	maps.Copy(all, j.kept)
+	for _, u := range j.units {
+		if u.stage != live {
+			continue
+		}
+		for _, e := range u.edits {
+			if e.Before == nil && e.After != nil && translate.Closed(e.After) != nil {
+				closed[e.Key] = u.fault().String()
+			} else {
+				all[e.Key] = j.notes[e.Key]
+			}
+		}
+	}
+	return all, closed
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/policy"
+)
+
+// unit has edits that take effect together, or not at all. Mostly it is one edit. A policy that protects, the objects that
+// it names, and the routes that name it are one unit if two or more of them are edited: so protection that moves from one
+// object to another is never half there.
+type unit struct {
+	edits []store.Edit
+	// failed is an object of the unit whose text is invalid, zero if there is none.
+	failed manifest.Key
+	stage  stage
+	// noted are the errors because of which the edits are not applied, by object.
+	noted map[manifest.Key][]manifest.Problem
+	fixed bool // it stays live in this judging, whatever its errors are
+}
+
+// stage says what a unit is in a judging. It never goes back.
+type stage int
+
+const (
+	candidate stage = iota // its edits are applied, on trial
+	live                   // what was served before is served
+	forced                 // its edits are applied, because what was served before has the same errors
+)
+
+// hasLive reports whether the unit has an object that was served before: there is something to keep.
+func (u *unit) hasLive(folder *store.Store) bool {
+	return folder.Served(u.failed) != nil || slices.ContainsFunc(u.edits, func(e store.Edit) bool { return e.Before != nil })
+}
+
+// waitsFor is the code of the problem that an edit waits for another object of its unit.
+const waitsFor = "WaitsFor"
+
+// notApplied is what the message of an error of an edit ends with.
+const notApplied = "; the edit is not applied, and the version before it is still served"
+
+// problems returns what is wrong with the edit of an object of the unit.
+func (u *unit) problems(key manifest.Key) (all []manifest.Problem) {
+	for _, p := range u.noted[key] {
+		p.Message += notApplied
+		all = append(all, p)
+	}
+	if len(all) > 0 {
+		return all
+	}
+	cause := u.fault()
+	p := manifest.Problem{
+		Code: waitsFor, Severity: manifest.Error, Object: key,
+		Message: "the edit waits for " + cause.String() + ", which has an error: both take effect together. The version before it is still served",
+		Hint:    "fix the error of " + cause.String(),
+	}
+	if cause.IsZero() {
+		p.Message = "the edits of this namespace depend on each other in too many ways; the version before this one is still served"
+		p.Hint = "make fewer edits at once"
+	}
+	return []manifest.Problem{p}
+}
+
+// fault returns the object of the unit that has an error. It is zero if none has.
+func (u *unit) fault() manifest.Key {
+	cause := u.failed
+	for other := range u.noted {
+		if cause.IsZero() || manifest.CompareKeys(other, cause) < 0 {
+			cause = other
+		}
+	}
+	return cause
+}
+
+// blamesOthers reports whether each noted error of the unit names an edited object of another unit that is taken back.
+func (u *unit) blamesOthers(all []*unit) bool {
+	names := map[string]bool{}
+	for _, other := range all {
+		if other != u && other.stage == live {
+			for _, e := range other.edits {
+				names[e.Key.Name] = true
+			}
+		}
+	}
+	for _, noted := range u.noted {
+		for _, p := range noted {
+			if !slices.ContainsFunc(store.Words(p.Message), func(word string) bool { return names[word] }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// unitsOf returns the edits in units, in the order of their first edits. The parameter folder has the invalid texts.
+func unitsOf(edits []store.Edit, folder *store.Store) []*unit {
+	t := tying{folder: folder, group: map[manifest.Key]manifest.Key{}}
+	failed := map[string][]manifest.Key{}
+	for _, e := range edits {
+		for _, version := range []*manifest.Object{e.Before, e.After} {
+			t.byContent(version)
+		}
+		if _, known := failed[e.Key.Namespace]; !known && e.Key.Namespace != "" {
+			failed[e.Key.Namespace] = folder.Failures(e.Key.Namespace)
+		}
+	}
+	for _, all := range failed {
+		for _, key := range all {
+			t.byText(key, edits)
+		}
+	}
+	byGroup, units := map[manifest.Key]*unit{}, []*unit(nil)
+	for _, e := range edits {
+		group := t.find(e.Key)
+		if byGroup[group] == nil {
+			byGroup[group] = &unit{}
+			units = append(units, byGroup[group])
+		}
+		byGroup[group].edits = append(byGroup[group].edits, e)
+	}
+	for _, all := range failed {
+		for _, key := range all {
+			if u := byGroup[t.find(key)]; u != nil && u.failed.IsZero() {
+				u.failed = key
+			}
+		}
+	}
+	return units
+}
+
+// tying finds which objects belong together.
+type tying struct {
+	folder *store.Store
+	group  map[manifest.Key]manifest.Key // an object of the same group; absent for the one that names the group
+}
+
+// find returns the object that names the group of an object.
+func (t tying) find(key manifest.Key) manifest.Key {
+	for {
+		next, ok := t.group[key]
+		if !ok {
+			return key
+		}
+		key = next
+	}
+}
+
+// tie puts two objects into one group.
+func (t tying) tie(a, b manifest.Key) {
+	if a, b = t.find(a), t.find(b); a != b {
+		t.group[a] = b
+	}
+}
+
+// byContent ties an object to those that it names: a policy that protects to its targets, a route to the policies in its
+// filters.
+func (t tying) byContent(o *manifest.Object) {
+	if o == nil {
+		return
+	}
+	if protects(o) {
+		for _, target := range store.Targets(o) {
+			t.tie(o.Key, target)
+		}
+	}
+	for _, extension := range store.Extensions(o) {
+		if extension.Kind == api.KindTrafficPolicy {
+			t.tie(o.Key, extension)
+		}
+	}
+}
+
+// byText ties an object whose text is invalid to the edits that it may be about. A policy is tied to each edited object
+// whose name stands in its text, and to each target of an edited policy whose name does. A route is tied to each edited
+// policy whose name stands in its text, and to each policy that an edited route names.
+func (t tying) byText(failed manifest.Key, edits []store.Edit) {
+	t.byContent(t.folder.Served(failed))
+	policies := isPolicy(failed)
+	if !policies && !isRoute(failed) {
+		return
+	}
+	for _, e := range edits {
+		if e.Key.Namespace != failed.Namespace || e.Key == failed {
+			continue
+		}
+		if policies != isPolicy(e.Key) && t.folder.Mentions(failed, map[string]struct{}{e.Key.Name: {}}) {
+			t.tie(failed, e.Key)
+		}
+		for _, version := range []*manifest.Object{e.Before, e.After} {
+			if version == nil {
+				continue
+			}
+			named := store.Extensions(version)
+			if policies {
+				named = store.Targets(version)
+			}
+			for _, key := range named {
+				if t.folder.Mentions(failed, map[string]struct{}{key.Name: {}}) {
+					t.tie(failed, key)
+				}
+			}
+		}
+	}
+}
+
+// protects reports whether an object is a policy that may protect its targets.
+func protects(o *manifest.Object) bool {
+	switch value := o.Value.(type) {
+	case *api.TrafficPolicy:
+		return policy.Protects(&value.Spec)
+	case *gwv1.BackendTLSPolicy:
+		return true
+	}
+	return false
+}
+
+// isPolicy reports whether a key is that of a policy that may protect.
+func isPolicy(key manifest.Key) bool {
+	return key.Kind == api.KindTrafficPolicy || key.Kind == "BackendTLSPolicy"
+}
+
+// isRoute reports whether a key is that of a route.
+func isRoute(key manifest.Key) bool {
+	switch key.Kind {
+	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
+		return true
+	}
+	return false
+}

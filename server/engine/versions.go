@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/status"
+)
+
+// versions has what the pipeline must know, to judge edits: an edit of an object that serves takes effect when the object
+// has no error that it did not have before. Until then, the version before it is served. The Store knows which edits are
+// held (store.Store.Held).
+type versions struct {
+	// errors are the problems of the translation that is served.
+	errors []manifest.Problem
+	// told has the statuses of the held edits, from their last trial.
+	told map[manifest.Key]*status.Update
+	// closed are the new routes that wait for others, as published: for whom they wait.
+	closed map[manifest.Key]string
+	// fresh are the objects whose status changes in this run, because their edits are judged.
+	fresh map[manifest.Key]bool
+}
+
+// restate corrects the statuses of a Result: a held edit has that of its last trial.
+func (v *versions) restate(result *translate.Result, of translator) {
+	for i, u := range result.Status {
+		if told := v.told[u.Key]; told != nil {
+			result.Status[i] = *told
+		}
+		delete(v.fresh, u.Key)
+	}
+	for key := range v.fresh {
+		now := v.told[key]
+		if now == nil {
+			now = of.Status(key)
+		}
+		if now == nil {
+			now = &status.Update{Key: key}
+		}
+		result.Status = append(result.Status, *now)
+	}
+	clear(v.fresh)
+	slices.SortFunc(result.Status, func(a, b status.Update) int { return manifest.CompareKeys(a.Key, b.Key) })
+}
