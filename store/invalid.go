@@ -47,6 +47,8 @@ type Invalid struct {
 	// be read (see identitiesIn). Extensions are the GatewayExtensions that a TrafficPolicy names.
 	Identities []string
 	Extensions []manifest.Key
+	// Route has what can be read of an HTTPRoute or GRPCRoute (see readableRoute). It is nil for any other object.
+	Route *manifest.Object
 	// Source is the kind of file that the object comes from.
 	Source manifest.Source
 }
@@ -108,6 +110,7 @@ func newInvalid(object, raw map[string]any, findings []schema.Finding) *Invalid 
 	if !out.readSpec(spec) && !out.mayRestrict(metadata) {
 		return nil
 	}
+	out.Route = out.readableRoute(raw)
 	return out
 }
 

@@ -65,6 +65,11 @@ func (s *serving) invalidOf(key manifest.Key) *Invalid {
 	slices.SortStableFunc(others, func(a, b *Invalid) int { return strings.Compare(words(a), words(b)) })
 	out := s.uncovered(first).withTargets(others)
 	out.Source = first.file.source
+	if out.Route != nil {
+		route := *out.Route
+		route.Source = out.Source
+		out.Route = &route
+	}
 	return out
 }
 

@@ -25,6 +25,7 @@ type network struct {
 	extensions   *extensionRules
 
 	policies   *policyRules
+	closed     *closedRules
 	limits     *limitRules
 	hostLevels *hostLevelRules
 
@@ -134,6 +135,9 @@ func (n *network) addPolicies(e *memo.Engine) {
 		expressionTextRules: newExpressionTextRules(e, in.trafficPolicies, n.MaxCopies),
 		trafficPolicies:     in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
+	n.closed = newClosedRules(e, closedIn{
+		aims: n.policies.aims, routes: in.routes, listenerSets: in.listenerSets, trafficPolicies: in.trafficPolicies, invalid: in.invalid,
+	})
 	n.limits = newLimitRules(e, n.policies.policy)
 	n.hostLevels = newHostLevelRules(e, hostLevelIn{
 		policyRules: n.policies, gatewayRules: n.gateways, extensionRules: n.extensions, gateways: in.gateways, listenerSets: in.listenerSets,
@@ -151,29 +155,29 @@ func (n *network) addRoutes(e *memo.Engine) {
 	in := n.in
 	n.attachments = newAttachRules(e, attachIn{
 		hintRules: n.hints, namespaceRules: n.namespaces, gatewayRules: n.gateways, coverageRules: n.coverage,
-		routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid, MaxCopies: n.MaxCopies,
+		routes: n.closed.served, gateways: in.gateways, listenerSets: in.listenerSets, invalid: in.invalid, MaxCopies: n.MaxCopies,
 	})
 	n.contests = newContestRules(e, contestIn{
-		attach: n.attachments.attach, gateway: n.gateways.gateway, routes: in.routes, holders: in.holders,
+		attach: n.attachments.attach, gateway: n.gateways.gateway, routes: n.closed.served, holders: in.holders,
 	})
 	n.nodes = newNodeRules(e, nodeIn{
 		policyRules: n.policies, backend: n.references.backend, admitted: n.contests.admitted,
-		routes: in.routes, quarantine: in.quarantine, WeightScope: n.WeightScope, Weighted: n.Weighted,
+		routes: n.closed.served, quarantine: in.quarantine, WeightScope: n.WeightScope, Weighted: n.Weighted,
 		WildcardNamespace: n.WildcardNamespace, TrustedHops: n.TrustedHops, backends: in.backendObjects, sockets: n.gateways.sockets, Guard: n.Guard,
 	})
 	n.claims = newClaimRules(e, claimIn{admitted: n.contests.admitted, gateway: n.gateways.gateway})
-	n.tried = newTriedRules(e, triedIn{contestRules: n.contests, flat: n.nodes.flat, routes: in.routes})
+	n.tried = newTriedRules(e, triedIn{contestRules: n.contests, flat: n.nodes.flat, routes: n.closed.served})
 	n.spread = newSpreadRules(e, spreadIn{
 		overtried: n.tried.all,
 		level:     n.hostLevels.level, policed: n.hostLevels.policed, policyRules: n.policies, breadth: n.claims.breadth,
 		streams: n.claims.streams, admitted: n.contests.admitted, flat: n.nodes.flat,
-		gateway: n.gateways.gateway, routes: in.routes, MaxCopies: n.MaxCopies,
+		gateway: n.gateways.gateway, routes: n.closed.served, MaxCopies: n.MaxCopies,
 	})
 	n.hostPolicies = newHostPolicyRules(e, hostPolicyIn{
 		level: n.hostLevels.level, policed: n.hostLevels.policed, gatewayRules: n.gateways, overload: n.spread.overload,
 		quarantine: in.quarantine,
 	})
-	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: in.routes})
+	n.roots = newRootRules(e, rootIn{spreadRules: n.spread, hostPolicyRules: n.hostPolicies, flat: n.nodes.flat, routes: n.closed.served})
 	n.streams = newStreamRules(e, streamIn{
 		spreadRules: n.spread, aims: n.policies.aims, policies: n.policies.policies, gatewayRules: n.gateways,
 		backend: n.references.backend, routes: in.routes,
@@ -187,16 +191,15 @@ func (n *network) addRoutes(e *memo.Engine) {
 // addDelegation declares the rules of the memo.Engine for delegation. They find child routes, and add the HTTPRoute
 // rules of child routes to the virtual hosts of their root routes.
 func (n *network) addDelegation(e *memo.Engine) {
-	in := n.in
-	n.offers = newOfferRules(e, offerIn{routes: in.routes})
-	n.fanouts = newFanoutRules(e, fanoutIn{offerRules: n.offers, flat: n.nodes.flat, routes: in.routes})
+	n.offers = newOfferRules(e, offerIn{routes: n.closed.served})
+	n.fanouts = newFanoutRules(e, fanoutIn{offerRules: n.offers, flat: n.nodes.flat, routes: n.closed.served})
 	n.budgets = newBudgetRules(e, budgetIn{
-		count: n.offers.count, contestRules: n.contests, fanout: n.fanouts.fanout, routes: in.routes, MaxDepth: n.MaxDepth,
+		count: n.offers.count, contestRules: n.contests, fanout: n.fanouts.fanout, routes: n.closed.served, MaxDepth: n.MaxDepth,
 		MaxRoutes: n.MaxRoutes,
 	})
 	n.wants = newWantRules(e, wantIn{offerRules: n.offers, flat: n.nodes.flat, fanout: n.fanouts.fanout, budget: n.budgets.budget})
 	n.links = newLinkRules(e, linkIn{
-		namespaceRules: n.namespaces, contestRules: n.contests, wantRules: n.wants, flat: n.nodes.flat, routes: in.routes,
+		namespaceRules: n.namespaces, contestRules: n.contests, wantRules: n.wants, flat: n.nodes.flat, routes: n.closed.served,
 		MaxDepth: n.MaxDepth,
 	})
 	n.nodes.link = n.links.link // the only circular dependency: see nodeRules.link
@@ -204,7 +207,7 @@ func (n *network) addDelegation(e *memo.Engine) {
 	n.grafts = newGraftRules(e, graftIn{
 		hintRules: n.hints, contestRules: n.contests, hostPolicyRules: n.hostPolicies, offers: n.offers, wantRules: n.wants,
 		link: n.links.link, live: n.links.live, pairs: n.links.pairs, rejected: n.links.rejected,
-		flat: n.nodes.flat, overload: n.spread.overload, delegators: n.namespaces.delegators, routes: in.routes, WildcardNamespace: n.WildcardNamespace,
+		flat: n.nodes.flat, overload: n.spread.overload, delegators: n.namespaces.delegators, routes: n.closed.served, WildcardNamespace: n.WildcardNamespace,
 	})
 }
 
@@ -212,7 +215,7 @@ func (n *network) addDelegation(e *memo.Engine) {
 func (n *network) addTables(e *memo.Engine) {
 	n.identities = newIdentityRules(e, identityIn{
 		hostPolicyRules: n.hostPolicies, level: n.hostLevels.level, quarantine: n.in.quarantine, mount: n.roots.mount, graft: n.grafts.graft,
-		routes: n.in.routes, flat: n.nodes.flat, link: n.links.link,
+		routes: n.closed.served, flat: n.nodes.flat, link: n.links.link,
 	})
 	n.tables = newTableRules(e, tableIn{
 		hostPolicyRules: n.hostPolicies, claimed: n.claims.claimed, identityRules: n.identities, gateways: n.gateways,
@@ -281,7 +284,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 		childRules: n.children, mount: n.roots.mount, stream: n.streams.stream, losses: n.ports.losses, routes: in.routes,
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid})
-	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
+	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.closed, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.hiddens, n.loops, n.exposures, n.nodes,
 		n.signIns)
 	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports, n.extensions)

@@ -18,7 +18,7 @@ type attachIn struct {
 	*namespaceRules
 	*gatewayRules
 	*coverageRules
-	routes       *objects
+	routes       *servedRoutes
 	gateways     *objects
 	listenerSets *objects
 	invalid      *memo.Input[manifest.Key, *store.Invalid]

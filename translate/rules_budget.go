@@ -130,7 +130,7 @@ type budgetIn struct {
 	count *memo.Fold[struct{}, manifest.Key, struct{}, int]
 	*contestRules
 	fanout    *memo.Rule[flatKey, *fanoutOut]
-	routes    *objects
+	routes    *servedRoutes
 	MaxDepth  int
 	MaxRoutes int
 }

@@ -31,7 +31,7 @@ func compareContenders(a, b *listen.Contender) int { return route.CompareOrigins
 type contestIn struct {
 	attach  *memo.Rule[manifest.Key, *attachOut]
 	gateway *memo.Rule[manifest.Key, *listen.Gateway]
-	routes  *objects
+	routes  *servedRoutes
 	holders *holdersInput
 }
 

@@ -32,7 +32,7 @@ type fanoutOut struct {
 type fanoutIn struct {
 	*offerRules
 	flat   *memo.Rule[flatKey, *flatOut]
-	routes *objects
+	routes *servedRoutes
 }
 
 // fanoutRules has the memo rule fanout. For each node (flatKey), fanout computes how many rules the children of the

@@ -55,7 +55,7 @@ type graftIn struct {
 	flat              *memo.Rule[flatKey, *flatOut]
 	overload          *memo.Rule[struct{}, *overloads]
 	delegators        *memo.Rule[string, tenancy.Namespaces]
-	routes            *objects
+	routes            *servedRoutes
 	WildcardNamespace string
 }
 

@@ -56,7 +56,7 @@ type identityIn struct {
 	mount      *memo.Rule[manifest.Key, *mountOut]
 	graft      *memo.Rule[flatKey, *graftOut]
 	// These have the keys of mount and graft.
-	routes *objects
+	routes *servedRoutes
 	flat   *memo.Rule[flatKey, *flatOut]
 	link   *memo.Rule[linkKey, *linkOut]
 }

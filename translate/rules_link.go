@@ -17,7 +17,7 @@ type linkIn struct {
 	*contestRules
 	*wantRules
 	flat     *memo.Rule[flatKey, *flatOut]
-	routes   *objects
+	routes   *servedRoutes
 	MaxDepth int
 }
 

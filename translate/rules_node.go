@@ -17,7 +17,7 @@ type nodeIn struct {
 	*policyRules
 	backend           *memo.Rule[backend.Reference, backend.Resolution]
 	admitted          *memo.Rule[manifest.Key, *attachOut]
-	routes            *objects
+	routes            *servedRoutes
 	quarantine        *quarantineInputs
 	WeightScope       WeightScope
 	Weighted          bool
@@ -66,14 +66,35 @@ func (r *nodeRules) runFlat(c *memo.Ctx, key flatKey) *flatOut {
 	if object.Source != manifest.AnyFile {
 		setting.Loops = func(key backend.Key) string { return r.loops(c, key) }
 	}
-	out := &flatOut{Hosts: setting.Hosts, Schemes: setting.Schemes, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
+	var out *flatOut
+	switch closed := object.Closed; {
+	case closed == nil:
+		return r.flatten(c, key, object, setting)
+	case closed.Of != nil:
+		out = r.flatten(c, key, closed.Of, setting)
+		out.close(object, setting, r.aimsOf(c, closed.Of))
+	default:
+		out = &flatOut{Hosts: setting.Hosts, Schemes: setting.Schemes, Under: under(setting), Flat: &route.Flat{}}
+		out.close(object, setting, r.aimsOf(c, object))
+	}
+	return out
+}
+
+// under returns the names of the parent's delegating matches that lead to a node.
+func under(setting route.Setting) (names []string) {
+	for _, link := range setting.Links {
+		names = append(names, link.Point.Name)
+	}
+	return names
+}
+
+// flatten returns the flattened rules of a route that is not a closed copy, encoded and with policies.
+func (r *nodeRules) flatten(c *memo.Ctx, key flatKey, object *manifest.Object, setting route.Setting) *flatOut {
+	out := &flatOut{Under: under(setting), Hosts: setting.Hosts, Schemes: setting.Schemes, Flat: route.Flatten(object, setting, func(ref gwv1.BackendObjectReference, calls bool) backend.Resolution {
 		to := backend.Refer(key.Route, ref)
 		to.GRPC = calls || key.Route.Kind == "GRPCRoute" // gRPC needs HTTP/2, whatever the port's protocol is
 		return r.in.backend.Get(c, to)
 	})}
-	for _, link := range setting.Links {
-		out.Under = append(out.Under, link.Point.Name)
-	}
 	if key.Port == 0 {
 		out.Points = nil
 	}

@@ -24,7 +24,7 @@ type offer struct {
 }
 
 type offerIn struct {
-	routes *objects
+	routes *servedRoutes
 }
 
 // offerRules count routes for delegation. A parent selects its child routes by a route.Property: a name, a

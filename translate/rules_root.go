@@ -59,7 +59,7 @@ type rootIn struct {
 	*spreadRules
 	*hostPolicyRules
 	flat   *memo.Rule[flatKey, *flatOut]
-	routes *objects
+	routes *servedRoutes
 }
 
 // rootRules build the rules of HTTPRoutes and GRPCRoutes that attach to listeners. The built rules have the form that

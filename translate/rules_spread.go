@@ -48,7 +48,7 @@ type spreadIn struct {
 	admitted  *memo.Rule[manifest.Key, *attachOut]
 	flat      *memo.Rule[flatKey, *flatOut]
 	gateway   *memo.Rule[manifest.Key, *listen.Gateway]
-	routes    *objects
+	routes    *servedRoutes
 	MaxCopies int
 }
 

@@ -77,7 +77,7 @@ func compareOvertried(a, b overtried) int {
 type triedIn struct {
 	*contestRules
 	flat   *memo.Rule[flatKey, *flatOut]
-	routes *objects
+	routes *servedRoutes
 }
 
 // triedRules find routes with more regular expressions than one request may try on one host.

@@ -57,6 +57,17 @@ type Object struct {
 	// Value is a pointer to the typed object, in the first version in the table of kinds, such as
 	// *api.HTTPRoute.
 	Value metav1.Object
+	// Closed is set for a closed copy of a route, and nil for any other object.
+	Closed *Closed
+}
+
+// Closed says why a route is a closed copy: its hosts and matches answer 500 (calls of gRPC get UNAVAILABLE), the last
+// among equal matches.
+type Closed struct {
+	// Why is the reason in words.
+	Why string
+	// Of is the route that the copy is of. It is nil if only parts of the route can be read.
+	Of *Object
 }
 
 // Source is the kind of file that an object comes from: whether the flag --cluster-paths names the file.

@@ -136,6 +136,9 @@ type Rule struct {
 	// the rule stands at the place of After (route.Compare). It is nil for a rule at its own standard place, and
 	// without path policies. Only the fields of After that the order depends on are set.
 	After *Rule
+	// Closed is set for a rule of a closed copy (manifest.Closed): the match whose place in the order the rule has, the last
+	// among rules with an equal match. It is nil for any other rule.
+	Closed *Match
 	// Position has the index of the rule and the index of the match in Source. A rule with SignIn has a constant
 	// instead of the index of a match. Ref is the index of the backendRef that leads to Source, in the last rule
 	// of Chain. Ref is 0 for an included route and for a root. Chain, Position and Ref are the last criterion of

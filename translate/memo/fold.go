@@ -123,6 +123,12 @@ func (f *Fold[K, ID, M, V]) Get(c *Ctx, key K) (value V, ok bool) {
 	return cell.value, cell.present
 }
 
+// has reports whether key has a value. It records no read.
+func (f *Fold[K, ID, M, V]) has(key K) bool {
+	cell, ok := f.cells.get(key)
+	return ok && cell.present
+}
+
 // cell returns the cell of key, and creates it if necessary.
 func (f *Fold[K, ID, M, V]) cell(key K) *foldCell[K, ID, M, V] {
 	cell, ok := f.cells.get(key)

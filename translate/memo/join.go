@@ -19,12 +19,19 @@ type Join[L, R, X comparable] struct {
 	subscribers[Pair[L, R], struct{}]
 }
 
+// Present is an Input or a Fold: it has a value for some keys, and none for all others.
+type Present[K comparable, V any] interface {
+	Keyed[K, V]
+	// has reports whether key has a value. It records no read.
+	has(key K) bool
+}
+
 // NewJoin declares a join: a left key and a right key form a pair if they share a property. The functions leftAt and
 // rightAt return the properties of a key with its value, without duplicates. Some properties can belong to only one
 // right key: for example, the name of this key. For such a property, the function ownerOf returns this right key and
 // true. The join then stores no list of right keys for the property.
 func NewJoin[L, R, X comparable, LV, RV any](left Keyed[L, LV], leftAt func(L, LV) []X,
-	right *Input[R, RV], rightAt func(R, RV) []X, ownerOf func(X) (R, bool),
+	right Present[R, RV], rightAt func(R, RV) []X, ownerOf func(X) (R, bool),
 ) *Join[L, R, X] {
 	j := &Join[L, R, X]{left: map[X]*set[L]{}, right: map[X]*set[R]{}, shared: map[Pair[L, R]]int{}}
 	left.subscribe(&j.label, func(key L, change Change[LV]) {

@@ -94,10 +94,7 @@ type Setting struct {
 // Flatten translates an HTTPRoute or GRPCRoute for one port. If Setting.Links is nil, the HTTPRoute is a root;
 // otherwise it is a child in a delegation tree. A GRPCRoute is always a root.
 func Flatten(object *manifest.Object, setting Setting, resolve Resolver) *Flat {
-	b := &builder{object: object, origin: setting.Origin, port: setting.Port, schemes: setting.Schemes, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, loops: setting.Loops, resolve: resolve, flat: &Flat{}}
-	if b.origin == nil {
-		b.origin = OriginOf(object)
-	}
+	b := newBuilder(object, setting, resolve)
 	if b.hosts.None() {
 		return b.flat
 	}
@@ -149,6 +146,15 @@ type builder struct {
 	live     map[string]bool // flat.Live as a set
 	// unresolved are the messages about references that cannot be resolved, each once.
 	unresolved []string
+}
+
+// newBuilder returns a builder without rules.
+func newBuilder(object *manifest.Object, setting Setting, resolve Resolver) *builder {
+	b := &builder{object: object, origin: setting.Origin, port: setting.Port, schemes: setting.Schemes, wildcard: setting.Wildcard, hosts: setting.Hosts, trusted: setting.Trusted, loops: setting.Loops, resolve: resolve, flat: &Flat{}}
+	if b.origin == nil {
+		b.origin = OriginOf(object)
+	}
+	return b
 }
 
 // problem adds a problem of a field of the object.

@@ -21,6 +21,7 @@ import (
 //   - a rule for some hosts only (ir.Match.Hosts) comes before a rule for all hosts
 //   - a guard (ir.Rule.Guard) comes after a rule that is not a guard
 //   - a rule that was added for preflight requests (ir.Rule.Preflight) comes after a rule that is in a route
+//   - a rule of a closed copy (ir.Rule.Closed) comes after a rule of another route
 //   - age and name of the root, then age and name of the route of the rule
 //   - the chain of delegating rules, and the position in the route (docs/design/routes.md)
 //
@@ -82,7 +83,7 @@ func step(rule *ir.Rule, i int) *ir.Rule {
 
 // criteria compares two rules by each criterion of Compare. The first result that is not 0 decides. The
 // function reasons has a text for each criterion.
-func criteria(a, b *ir.Rule) [13]int {
+func criteria(a, b *ir.Rule) [14]int {
 	x, y := placeMatch(a), placeMatch(b)
 	return [...]int{
 		ir.TrueFirst(!EndsBlock(a), !EndsBlock(b)),
@@ -95,6 +96,7 @@ func criteria(a, b *ir.Rule) [13]int {
 		ir.TrueFirst(len(x.Hosts) > 0, len(y.Hosts) > 0),
 		ir.TrueFirst(!a.Guard, !b.Guard),
 		ir.TrueFirst(a.Preflight == nil, b.Preflight == nil),
+		ir.TrueFirst(a.Closed == nil, b.Closed == nil),
 		CompareOrigins(a.Root, b.Root),
 		CompareOrigins(a.Source, b.Source),
 		comparePlaces(a, b),
@@ -105,6 +107,9 @@ func criteria(a, b *ir.Rule) [13]int {
 func placeMatch(rule *ir.Rule) *ir.Match {
 	if rule.Preflight != nil {
 		return rule.Preflight
+	}
+	if rule.Closed != nil {
+		return rule.Closed
 	}
 	return &rule.Match
 }

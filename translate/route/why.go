@@ -62,7 +62,7 @@ func whose(block *ir.Rule) string {
 }
 
 // reasons returns the text for each of the criteria, in the order of the function criteria.
-func reasons(winner, loser *ir.Rule) [13]string {
+func reasons(winner, loser *ir.Rule) [14]string {
 	w, l := placeMatch(winner), placeMatch(loser)
 	return [...]string{
 		"it answers what nothing else in its block does",
@@ -75,6 +75,7 @@ func reasons(winner, loser *ir.Rule) [13]string {
 		"a route with hostnames of its own goes before one without",
 		"it stands in for what is missing, and comes last among equal matches",
 		"a match of a route goes before what is added for preflight requests",
+		EqualMatches + loser.Source.Key.String() + " is closed, and comes last",
 		EqualMatches + whyOrigin(winner.Root, loser.Root),
 		EqualMatches + whyOrigin(winner.Source, loser.Source),
 		EqualMatches + whyPlace(winner, loser),
