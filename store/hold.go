@@ -85,6 +85,11 @@ func (s *Store) Failures(namespace string) (failed []manifest.Key) {
 // Served returns the served version of an object, nil if there is none.
 func (s *Store) Served(key manifest.Key) *manifest.Object { return s.serving.served[key].object }
 
+// ServedIn returns the served objects of a namespace whose keys are wanted, sorted by key.
+func (s *Store) ServedIn(namespace string, wanted func(manifest.Key) bool) []*manifest.Object {
+	return slices.DeleteFunc(s.serving.servedIn(namespace), func(o *manifest.Object) bool { return !wanted(o.Key) })
+}
+
 // Mentions reports whether one of the words stands in the folder's texts of an object: in its definitions, valid or not,
 // and for a stale object in the texts of its file that cannot be parsed.
 func (s *Store) Mentions(key manifest.Key, words map[string]struct{}) bool {

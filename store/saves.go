@@ -30,6 +30,7 @@ type history struct {
 	previous map[manifest.Key]served
 	invalid  map[manifest.Key]*Invalid      // likewise, the Invalid of each key that got another one
 	absent   map[manifest.Key]struct{}      // objects that Restore found without content, until Applied is called
+	texts    map[textHash]struct{}          // documents that cannot be parsed, and were there before (Store.TextsStand)
 	withheld map[manifest.Key]formerVersion // versions that are served instead of those in the Store
 }
 

@@ -21,6 +21,7 @@ type sources struct {
 	files      map[string]*file
 	flawed     map[string]*file    // the files with problems or objects of foreign kinds
 	tally      tally               // of all files
+	reread     bool                // a file with documents that cannot be parsed changed (Store.TextsStand)
 	unread     map[string]struct{} // files in a skipped directory (see noteUnread)
 	opened     openFiles           // files that the previous Apply did not finish
 	unrendered unrendered          // folders of Kustomize and Helm
@@ -110,6 +111,7 @@ func (s *sources) elsewhere() (paths []string) {
 // flawed before the edit, or is flawed after it (see file.flawed).
 func (s *sources) replace(e edit) (flawed bool) {
 	flawed = s.flawed[e.path] != nil
+	s.reread = s.reread || len(e.before.unparsed())+len(e.after.unparsed()) > 0
 	delete(s.files, e.path)
 	delete(s.flawed, e.path)
 	if e.after != nil {

@@ -21,6 +21,7 @@ const maxJudgements = 16
 type judging struct {
 	*pipeline
 	run    *run
+	edits  []store.Edit
 	units  []*unit
 	kept   map[manifest.Key]store.Held      // edits that stay held without a trial
 	before map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
@@ -120,7 +121,15 @@ func (j *judging) begin() error {
 	edits := slices.DeleteFunc(j.reader.store.Edits(), func(e store.Edit) bool { _, closed := j.versions.closed[e.Key]; return closed })
 	edits = append(edits, waiting...)
 	slices.SortFunc(edits, func(a, b store.Edit) int { return manifest.CompareKeys(a.Key, b.Key) })
-	for _, u := range unitsOf(edits, j.reader.store) {
+	j.edits = edits
+	j.divide(false)
+	return nil
+}
+
+// divide sets the units of the edits (unitsOf). A unit of which nothing was served before is not judged.
+func (j *judging) divide(through bool) {
+	j.units = nil
+	for _, u := range unitsOf(j.edits, j.reader.store, through) {
 		if u.hasLive(j.reader.store) {
 			j.units = append(j.units, u)
 			for _, e := range u.edits {
@@ -128,11 +137,13 @@ func (j *judging) begin() error {
 			}
 		}
 	}
-	return nil
 }
 
 // concerns reports whether a change of this run may matter to a held edit.
 func (j *judging) concerns(held manifest.Key) bool {
+	if j.versions.texts[held] != "" {
+		return true // the text may be gone, which changes no object
+	}
 	namespaces := map[string]struct{}{}
 	for _, key := range j.run.changed() {
 		switch key.Kind {
@@ -156,6 +167,10 @@ func (j *judging) round(number int) (more bool, err error) {
 	if j.before == nil {
 		if err := j.remember(); err != nil {
 			return false, err
+		}
+		if slices.ContainsFunc(j.units, j.isBad) {
+			j.divide(true)
+			j.errors = j.errorsNow()
 		}
 	}
 	var bad, same []*unit
@@ -231,6 +246,9 @@ func (j *judging) note(u *unit) {
 			j.versions.told[e.Key] = now
 		}
 		j.versions.fresh[e.Key] = true
+		if delete(j.versions.texts, e.Key); u.failed.Kind == "" && !u.failed.IsZero() {
+			j.versions.texts[e.Key] = u.failed.Name
+		}
 	}
 }
 
@@ -314,7 +332,7 @@ func (j *judging) held() (all map[manifest.Key]store.Held, closed map[manifest.K
 		}
 		for _, e := range u.edits {
 			if e.Before == nil && e.After != nil && translate.Closed(e.After) != nil {
-				closed[e.Key] = u.fault().String()
+				closed[e.Key] = nameOf(u.fault())
 			} else {
 				all[e.Key] = j.notes[e.Key]
 			}

@@ -56,7 +56,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	}
 	p.yields = newYielding(ctx, p.busy.alive)
 	p.translation = newTranslation(folder, p.yields.interrupt, log)
-	p.versions = versions{told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}}
+	p.versions = versions{told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}, texts: map[manifest.Key]string{}}
 	return p
 }
 
@@ -263,11 +263,7 @@ func (p *pipeline) publish(r *run) (err error) {
 		r.time("publish", func() { p.server.Publish(r.result) })
 	}
 	p.translation.published(r.result)
-	p.versions.closed = map[manifest.Key]string{}
-	for key, w := range p.translation.withheld.closed() {
-		p.versions.closed[key] = w.waits
-	}
-	p.versions.errors = p.translation.translator.Preview().Problems
+	p.versions.published(p.translation.translator.Preview().Problems, p.translation.withheld.closed(), p.reader.store)
 	if p.gate != nil {
 		p.gate.publish(r.result.View, p.versions.errors)
 	}

@@ -53,17 +53,25 @@ func (u *unit) problems(key manifest.Key) (all []manifest.Problem) {
 	if len(all) > 0 {
 		return all
 	}
-	cause := u.fault()
+	cause := nameOf(u.fault())
 	p := manifest.Problem{
 		Code: waitsFor, Severity: manifest.Error, Object: key,
-		Message: "the edit waits for " + cause.String() + ", which has an error: both take effect together. The version before it is still served",
-		Hint:    "fix the error of " + cause.String(),
+		Message: "the edit waits for " + cause + ", which has an error: both take effect together. The version before it is still served",
+		Hint:    "fix the error of " + cause,
 	}
-	if cause.IsZero() {
+	if u.fault().IsZero() {
 		p.Message = "the edits of this namespace depend on each other in too many ways; the version before this one is still served"
 		p.Hint = "make fewer edits at once"
 	}
 	return []manifest.Problem{p}
+}
+
+// nameOf names an object, or a text by its place.
+func nameOf(key manifest.Key) string {
+	if key.Kind == "" {
+		return key.Name
+	}
+	return key.String()
 }
 
 // fault returns the object of the unit that has an error. It is zero if none has.
@@ -97,8 +105,10 @@ func (u *unit) blamesOthers(all []*unit) bool {
 	return true
 }
 
-// unitsOf returns the edits in units, in the order of their first edits. The parameter folder has the invalid texts.
-func unitsOf(edits []store.Edit, folder *store.Store) []*unit {
+// unitsOf returns the edits in units, in the order of their first edits. The parameter folder has the invalid texts. If
+// through is true, edits are also tied by policies that are not edited. That looks at all policies of their namespaces, so
+// it is left out where no edit has an error.
+func unitsOf(edits []store.Edit, folder *store.Store, through bool) []*unit {
 	t := tying{folder: folder, group: map[manifest.Key]manifest.Key{}}
 	failed := map[string][]manifest.Key{}
 	for _, e := range edits {
@@ -107,11 +117,20 @@ func unitsOf(edits []store.Edit, folder *store.Store) []*unit {
 		}
 		if _, known := failed[e.Key.Namespace]; !known && e.Key.Namespace != "" {
 			failed[e.Key.Namespace] = folder.Failures(e.Key.Namespace)
+			for _, policy := range t.policiesIn(e.Key.Namespace, through) {
+				t.byContent(policy)
+			}
 		}
 	}
-	for _, all := range failed {
+	texts := map[manifest.Key]bool{}
+	for namespace, all := range failed {
 		for _, key := range all {
 			t.byText(key, edits)
+		}
+		for _, text := range folder.Texts(namespace) {
+			key := manifest.Key{Namespace: namespace, Name: text.Place}
+			texts[key] = true
+			t.byUnread(key, text, edits)
 		}
 	}
 	byGroup, units := map[manifest.Key]*unit{}, []*unit(nil)
@@ -123,7 +142,11 @@ func unitsOf(edits []store.Edit, folder *store.Store) []*unit {
 		}
 		byGroup[group].edits = append(byGroup[group].edits, e)
 	}
+	for key := range texts {
+		failed[key.Namespace] = append(failed[key.Namespace], key)
+	}
 	for _, all := range failed {
+		slices.SortFunc(all, manifest.CompareKeys)
 		for _, key := range all {
 			if u := byGroup[t.find(key)]; u != nil && u.failed.IsZero() {
 				u.failed = key
@@ -175,6 +198,14 @@ func (t tying) byContent(o *manifest.Object) {
 	}
 }
 
+// policiesIn returns the served policies of a namespace, none if through is false.
+func (t tying) policiesIn(namespace string, through bool) []*manifest.Object {
+	if !through {
+		return nil
+	}
+	return t.folder.ServedIn(namespace, isPolicy)
+}
+
 // byText ties an object whose text is invalid to the edits that it may be about. A policy is tied to each edited object
 // whose name stands in its text, and to each target of an edited policy whose name does. A route is tied to each edited
 // policy whose name stands in its text, and to each policy that an edited route names.
@@ -202,6 +233,29 @@ func (t tying) byText(failed manifest.Key, edits []store.Edit) {
 			for _, key := range named {
 				if t.folder.Mentions(failed, map[string]struct{}{key.Name: {}}) {
 					t.tie(failed, key)
+				}
+			}
+		}
+	}
+}
+
+// byUnread ties a text that cannot be parsed to each edited object of its namespace whose name stands in it, and to each
+// target of an edited policy whose name does.
+func (t tying) byUnread(key manifest.Key, text store.Text, edits []store.Edit) {
+	for _, e := range edits {
+		if e.Key.Namespace != key.Namespace {
+			continue
+		}
+		if text.Has(e.Key.Name) && (isPolicy(e.Key) || isRoute(e.Key)) {
+			t.tie(key, e.Key)
+		}
+		for _, version := range []*manifest.Object{e.Before, e.After} {
+			if version == nil {
+				continue
+			}
+			for _, target := range slices.Concat(store.Targets(version), store.Extensions(version)) {
+				if text.Has(target.Name) {
+					t.tie(key, target)
 				}
 			}
 		}

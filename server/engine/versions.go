@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
@@ -18,8 +19,28 @@ type versions struct {
 	told map[manifest.Key]*status.Update
 	// closed are the new routes that wait for others, as published: for whom they wait.
 	closed map[manifest.Key]string
+	// texts has, for each edit that waits for a text that cannot be parsed, the place of this text.
+	texts map[manifest.Key]string
 	// fresh are the objects whose status changes in this run, because their edits are judged.
 	fresh map[manifest.Key]bool
+}
+
+// published records what is served: the problems of its translation, the new routes that are closed, and which texts that
+// cannot be parsed hold nothing.
+func (v *versions) published(problems []manifest.Problem, closed map[manifest.Key]*withheld, folder *store.Store) {
+	v.errors, v.closed = problems, map[manifest.Key]string{}
+	for key, w := range closed {
+		v.closed[key] = w.waits
+	}
+	holding, held := map[string]bool{}, folder.Held()
+	for key, place := range v.texts {
+		if _, still := held[key]; still || closed[key] != nil {
+			holding[place] = true
+		} else {
+			delete(v.texts, key)
+		}
+	}
+	folder.TextsStand(holding)
 }
 
 // restate corrects the statuses of a Result: a held edit has that of its last trial.

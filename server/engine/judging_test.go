@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/envoy/testsize"
+	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/watcher"
+)
+
+// spoiltFolder is a random folder, of which some objects have mistakes.
+type spoiltFolder struct {
+	random *rand.Rand
+	right  map[string]string // the objects as their authors mean them, by kind and name
+	wrong  map[string]string // those that are written with a mistake
+}
+
+// objects that a folder may have.
+var spoiltNames = []string{"Gateway g0", "Gateway g1", "Backend b0", "Backend b1", "HTTPRoute r0", "HTTPRoute r1", "HTTPRoute r2", "HTTPRoute r3", "TrafficPolicy p0", "TrafficPolicy p1", "TrafficPolicy p2"}
+
+// write returns a random version of an object.
+func (m *spoiltFolder) write(what string) string {
+	kind, name, _ := strings.Cut(what, " ")
+	number := func(n int) int { return m.random.IntN(n) }
+	switch kind {
+	case "Gateway":
+		return fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: %s}\nspec:\n  gatewayClassName: gatefold\n  listeners:\n  - {name: http, port: %d, protocol: HTTP}\n", name, 8080+number(2))
+	case "Backend":
+		return fmt.Sprintf("apiVersion: gateway.kgateway.dev/v1alpha1\nkind: Backend\nmetadata: {name: %s}\nspec: {static: {hosts: [{host: 127.0.0.1, port: %d}]}}\n", name, 1000+number(9))
+	case "HTTPRoute":
+		filter := ""
+		if number(4) == 0 {
+			filter = fmt.Sprintf("    filters: [{type: ExtensionRef, extensionRef: {group: gateway.kgateway.dev, kind: TrafficPolicy, name: p%d}}]\n", number(3))
+		}
+		return fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: %s}\nspec:\n  parentRefs: [{name: g%d}]\n  rules:\n  - matches: [{path: {value: /%d}}]\n%s    backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b%d}]\n",
+			name, number(2), number(4), filter, number(2))
+	}
+	text := fmt.Sprintf("apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: %s}\nspec:\n  basicAuth: {users: [\"alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\"]}\n  targetRefs:\n", name)
+	for route := range 4 {
+		if number(2) == 0 || route == 3 && strings.HasSuffix(text, "targetRefs:\n") {
+			text += fmt.Sprintf("  - {group: gateway.networking.k8s.io, kind: HTTPRoute, name: r%d}\n", route)
+		}
+	}
+	return text
+}
+
+// spoil returns a text with a mistake.
+func (m *spoiltFolder) spoil(text string) string {
+	spoiled := []string{
+		strings.Replace(text, "spec:", "spec:\n  nofield: 1", 1),
+		strings.Replace(text, "spec:", "spec: {", 1),
+		strings.Replace(text, "kind: Backend, name: b", "kind: Backend, name: none", 1),
+		strings.Replace(text, "[{name: g", "[{name: none", 1),
+		strings.Replace(text, "protocol: HTTP", "protocol: HTPS", 1),
+		strings.Replace(text, "{value: /", "{type: RegularExpression, value: '/(", 1),
+		strings.Replace(text, "{SHA}", "{MD5}", 1),
+		strings.Replace(text, "  - {group: gateway.networking.k8s.io, kind: HTTPRoute, name: r", "  - {group: gateway.networking.k8s.io, kind: HTTPRoute, name: none", 1),
+		strings.Replace(text, "gatewayClassName: gatefold", "gatewayClassName: none", 1),
+	}
+	spoiled = slices.DeleteFunc(spoiled, func(s string) bool { return s == text })
+	return spoiled[m.random.IntN(len(spoiled))]
+}
+
+// edit edits some objects. Some of the edits have mistakes.
+func (m *spoiltFolder) edit() {
+	for range 1 + m.random.IntN(5) {
+		what := spoiltNames[m.random.IntN(len(spoiltNames))]
+		delete(m.wrong, what)
+		switch m.random.IntN(8) {
+		case 0:
+			delete(m.right, what)
+		default:
+			m.right[what] = m.write(what)
+			if m.random.IntN(3) == 0 {
+				m.wrong[what] = m.spoil(m.right[what])
+			}
+		}
+	}
+}
+
+// tree returns the folder: each object in a file of its own. The files are in another order if reversed is true.
+func (m *spoiltFolder) tree(reversed, corrected bool) watcher.Tree {
+	var files []watcher.File
+	for i, what := range spoiltNames {
+		text, written := m.right[what]
+		if !written {
+			continue
+		}
+		if wrong, spoiled := m.wrong[what]; spoiled && !corrected {
+			text = wrong
+		}
+		at := i
+		if reversed {
+			at = len(spoiltNames) - i
+		}
+		files = append(files, watcher.File{Path: fmt.Sprintf("%02d.yaml", at), Content: []byte(text), Hash: sha256.Sum256([]byte(text))})
+	}
+	return watcher.Tree{Root: "folder", Files: watcher.FilesOf(files...)}
+}
+
+// answered returns the status of each request, 0 if a backend answers.
+func answered(view *ir.View) map[string]uint32 {
+	all := map[string]uint32{}
+	for i := range 16 {
+		query, err := explain.NewQuery("GET", fmt.Sprintf("http://a.example.com:%d/%d", 8080+i%2, i/4), nil)
+		if err != nil {
+			panic(err)
+		}
+		query.Gateway = fmt.Sprint("default/g", i/2%2)
+		all[fmt.Sprint(query.Gateway, " ", query.Port, query.Path)] = explain.Request(view, query).Outcome.Status
+	}
+	return all
+}
+
+// TestRandomMistakesOpenNothing edits random folders. Some edits have mistakes. No request reaches a backend that the
+// versions before asked for a password, and that the folder without the mistakes asks for a password, too. What is
+// served does not depend on the order of files, and is what a new translator makes of it.
+func TestRandomMistakesOpenNothing(t *testing.T) {
+	for seed := range uint64(testsize.Of(t, 20)) {
+		m := &spoiltFolder{random: rand.New(rand.NewPCG(testsize.Seed(t), seed)), right: map[string]string{}, wrong: map[string]string{}}
+		for _, what := range spoiltNames {
+			m.right[what] = m.write(what)
+		}
+		p, r, _ := newTestPipelineOf(t, Folder{})
+		other, _, _ := newTestPipelineOf(t, Folder{})
+		p.log, other.log = zerolog.Nop(), zerolog.Nop()
+		p.reload(m.tree(false, false))
+		other.reload(m.tree(true, false))
+		for step := range 30 {
+			before := answered(p.translation.translator.Preview().View())
+			m.edit()
+			p.reload(m.tree(false, false))
+			other.reload(m.tree(true, false))
+			right, _, _ := newTestPipelineOf(t, Folder{})
+			right.reload(m.tree(false, true))
+			meant, now := answered(right.translation.translator.Preview().View()), answered(p.translation.translator.Preview().View())
+			for request, status := range before {
+				if status == 401 && meant[request] == 401 && now[request] == 0 {
+					t.Errorf("seed %d, step %d: %s is open; the folder is\n%s", seed, step, request, folderText(m))
+				}
+			}
+			if differ := fmt.Sprint(answered(other.translation.translator.Preview().View())) != fmt.Sprint(now); differ {
+				t.Errorf("seed %d, step %d: the order of files makes a difference", seed, step)
+			}
+			cold := translate.New(p.translation.options)
+			cold.Hold(p.translation.holders)
+			made := cold.Apply(p.translation.withheld.filter(p.reader.all()))
+			if a, b := withoutMachine(made.Problems), withoutMachine(p.translation.translator.Preview().Problems); !slices.Equal(a, b) {
+				t.Errorf("seed %d, step %d: a new translator has other problems:\n%v\n%v", seed, step, a, b)
+			}
+			if t.Failed() {
+				t.Fatalf("%d reloads", len(r.reloads))
+			}
+		}
+	}
+}
+
+// withoutMachine returns problems as text.
+func withoutMachine(problems []manifest.Problem) (all []string) {
+	for _, p := range problems {
+		all = append(all, objectError(p))
+	}
+	return all
+}
+
+// folderText returns the texts of a folder.
+func folderText(m *spoiltFolder) string {
+	var out bytes.Buffer
+	for file := range m.tree(false, false).Files.All() {
+		fmt.Fprintf(&out, "-- %s --\n%s", file.Path, file.Content)
+	}
+	return out.String()
+}
