@@ -127,3 +127,51 @@ func TestUsersSignInWhereAnIssuerSays(t *testing.T) {
 	})
 	s.waitStatus("app", http.StatusFound, "https://idp.test/authorize?")
 }
+
+// An issuer that is misspelt in an edit changes nothing of what serves. A new one takes effect when it answers.
+func TestAnEditOfAnIssuerWaitsForItsAnswer(t *testing.T) {
+	s := newServed(t, "app", "other")
+	var issuer *httptest.Server
+	var up atomic.Bool
+	issuer = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		realm := strings.TrimSuffix(r.URL.Path, "/.well-known/openid-configuration")
+		if realm != "/one" && (realm != "/two" || !up.Load()) {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{
+			"issuer": issuer.URL + realm, "authorization_endpoint": "https://idp.test" + realm, "token_endpoint": "https://idp.test/token",
+		})
+	}))
+	defer issuer.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(issuer.Certificate())
+	s.write("login.yaml", login(issuer.URL+"/one"))
+	s.startAsking(roots)
+	s.connect()
+	s.waitStatus("app", http.StatusFound, "https://idp.test/one?")
+	load := envoytest.StartLoad(t, envoytest.LoadOptions{Targets: []envoytest.Target{{
+		Name: "app", Request: envoytest.Request{Address: s.address, Path: "/app"}, Check: func(r *envoytest.Response) error {
+			if r.Status != http.StatusFound {
+				return fmt.Errorf("status %d", r.Status)
+			}
+			return nil
+		},
+	}}})
+	s.write("login.yaml", login(issuer.URL+"/tow"))
+	s.waitPage("/api/v1/problems", "the edit to be held", func(text string) bool {
+		return strings.Contains(text, "/tow/.well-known/openid-configuration has no usable answer") && strings.Contains(text, "the edit is not applied")
+	})
+	s.waitStatus("app", http.StatusFound, "https://idp.test/one?")
+	s.write("login.yaml", login(issuer.URL+"/two"))
+	s.waitPage("/api/v1/problems", "the edit to be held", func(text string) bool { return strings.Contains(text, "/two/.well-known/openid-configuration") })
+	s.waitStatus("app", http.StatusFound, "https://idp.test/one?")
+	up.Store(true)
+	s.write("login.yaml", login(issuer.URL+"/one"))
+	s.waitPage("/api/v1/problems", "no problem to be left", func(text string) bool { return !strings.Contains(text, "not applied") })
+	s.write("login.yaml", login(issuer.URL+"/two"))
+	s.waitStatus("app", http.StatusFound, "https://idp.test/two?")
+	if result := load.StopAfter(20); result.Failed > 0 {
+		t.Errorf("%d of %d requests failed: %v", result.Failed, result.Requests, result.Failures)
+	}
+}

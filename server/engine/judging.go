@@ -141,8 +141,8 @@ func (j *judging) divide(through bool) {
 
 // concerns reports whether a change of this run may matter to a held edit.
 func (j *judging) concerns(held manifest.Key) bool {
-	if j.versions.texts[held] != "" {
-		return true // the text may be gone, which changes no object
+	if j.versions.texts[held] != "" || j.run.tree == nil && j.versions.asks[held] {
+		return true // the text may be gone, or the issuer may have answered, which changes no object
 	}
 	namespaces := map[string]struct{}{}
 	for _, key := range j.run.changed() {
@@ -246,6 +246,10 @@ func (j *judging) note(u *unit) {
 			j.versions.told[e.Key] = now
 		}
 		j.versions.fresh[e.Key] = true
+		if slices.ContainsFunc(u.noted[e.Key], ofIssuer) {
+			j.versions.asks[e.Key] = true
+			j.versions.issuers = slices.Concat(j.versions.issuers, j.translation.translator.Preview().Issuers)
+		}
 		if delete(j.versions.texts, e.Key); u.failed.Kind == "" && !u.failed.IsZero() {
 			j.versions.texts[e.Key] = u.failed.Name
 		}
@@ -268,6 +272,16 @@ func (j *judging) giveUp(bad []*unit) {
 	}
 }
 
+// countsForEdits reports whether a problem may hold an edit: an error, or an issuer that was not asked yet.
+func countsForEdits(p manifest.Problem) bool {
+	return ofIssuer(p) || p.Severity == manifest.Error && !ofSurroundings(p.Code) && p.Code != "NotServed"
+}
+
+// ofIssuer reports whether a problem is that the answer of an OpenID provider is missing.
+func ofIssuer(p manifest.Problem) bool {
+	return p.Code == "IssuerNotAsked" || p.Code == "IssuerNoAnswer"
+}
+
 // errorsNow returns the errors of the translation, of objects with an edit. An error of another object that a Secret or
 // ConfigMap causes is one of the Secret.
 func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
@@ -277,7 +291,7 @@ func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
 func (j *judging) errorsAmong(problems []manifest.Problem) map[manifest.Key][]manifest.Problem {
 	all := map[manifest.Key][]manifest.Problem{}
 	for _, p := range problems {
-		if p.Severity != manifest.Error || ofSurroundings(p.Code) || p.Code == "NotServed" {
+		if !countsForEdits(p) {
 			continue
 		}
 		key := p.Object

@@ -56,7 +56,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	}
 	p.yields = newYielding(ctx, p.busy.alive)
 	p.translation = newTranslation(folder, p.yields.interrupt, log)
-	p.versions = versions{told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}, texts: map[manifest.Key]string{}}
+	p.versions = versions{told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}, texts: map[manifest.Key]string{}, asks: map[manifest.Key]bool{}}
 	return p
 }
 

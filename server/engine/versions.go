@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
@@ -21,6 +22,9 @@ type versions struct {
 	closed map[manifest.Key]string
 	// texts has, for each edit that waits for a text that cannot be parsed, the place of this text.
 	texts map[manifest.Key]string
+	// asks are the held edits that wait for the answer of an OpenID provider. issuers has these providers, and maybe others.
+	asks    map[manifest.Key]bool
+	issuers []string
 	// fresh are the objects whose status changes in this run, because their edits are judged.
 	fresh map[manifest.Key]bool
 }
@@ -41,10 +45,18 @@ func (v *versions) published(problems []manifest.Problem, closed map[manifest.Ke
 		}
 	}
 	folder.TextsStand(holding)
+	maps.DeleteFunc(v.asks, func(key manifest.Key, _ bool) bool { _, still := held[key]; return !still })
+	if len(v.asks) == 0 {
+		v.issuers = nil
+	}
 }
 
-// restate corrects the statuses of a Result: a held edit has that of its last trial.
+// restate corrects the statuses of a Result: a held edit has that of its last trial. The Result also has the OpenID
+// providers that held edits wait for.
 func (v *versions) restate(result *translate.Result, of translator) {
+	if len(v.issuers) > 0 {
+		result.Issuers = slices.Compact(slices.Sorted(slices.Values(slices.Concat(result.Issuers, v.issuers))))
+	}
 	for i, u := range result.Status {
 		if told := v.told[u.Key]; told != nil {
 			result.Status[i] = *told
