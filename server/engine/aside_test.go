@@ -22,7 +22,7 @@ import (
 func TestAStateThatCannotBeAppliedIsSetAside(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	options := journal.Options{Dir: filepath.Join(dir, "state"), Root: folder, Fingerprint: fingerprint()}
-	route := object("HTTPRoute", "kept", false, "parentRefs: [{name: eg}], hostnames: [kept.test], rules: [{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: RequestRedirect, requestRedirect: {}}]}]")
+	route := object("HTTPRoute", "kept", false, "parentRefs: [{name: eg}], hostnames: [kept.test], rules: [{matches: [{path: {type: PathPrefix, value: /}}], filters: [{type: RequestRedirect, requestRedirect: {hostname: elsewhere.test}}]}]")
 	write := func(text string) {
 		before, err := newReader(t.Context(), Folder{Store: store.Options{Save: true}})
 		if err != nil {

@@ -115,7 +115,7 @@ func object(kind, name string, bad bool, spec string) string {
 }
 
 func routeTo(host string) string {
-	return "parentRefs: [{name: eg}], hostnames: [" + host + "], rules: [{filters: [{type: RequestRedirect, requestRedirect: {statusCode: 301}}]}]"
+	return "parentRefs: [{name: eg}], hostnames: [" + host + "], rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: elsewhere.test, statusCode: 301}}]}]"
 }
 
 // answers are the statuses that hosts answer with for /, by the last View.
