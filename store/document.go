@@ -291,7 +291,7 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	if k := kindOf(gvk.GroupKind()); k != nil && slices.Contains(k.versions, gv.Version) {
 		return gvk, true
 	}
-	if k, known := d.schemas.KindNotServed(gvk.GroupKind()); known {
+	if k, known := d.schemas.KindNotServed(gvk.GroupKind()); known && (!k.Closes || k.Of == "" || len(targetsOfForeign(object)) > 0) {
 		d.notServed(at, object, k)
 	} else if p, wrong := unknownKind(gvk); wrong {
 		d.report(at, object, p)

@@ -11,7 +11,7 @@ import (
 func TestWordsForIgnoredKindsHaveNoOrder(t *testing.T) {
 	files := map[string]string{}
 	for i := range 20 {
-		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: SecurityPolicy\nmetadata: {name: p%d}\n"+
+		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: gateway.example.com/v1\nkind: FilterPolicy\nmetadata: {name: p%d}\n"+
 			"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r%d}]}\n", i, i)
 	}
 	for range 10 {
@@ -48,7 +48,7 @@ func foreignTexts() map[string]string {
 // TestKindIgnoredIsAtThePolicyItNames has two policies of one kind: the warning is at the one with the target that it names.
 func TestKindIgnoredIsAtThePolicyItNames(t *testing.T) {
 	policy := func(name, spec string) string {
-		return "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: SecurityPolicy\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n---\n"
+		return "apiVersion: gateway.example.com/v1\nkind: FilterPolicy\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n---\n"
 	}
 	ref := func(name string) string {
 		return "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: " + name + "}]"

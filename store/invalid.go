@@ -47,6 +47,8 @@ type Invalid struct {
 	// be read (see identitiesIn). Extensions are the GatewayExtensions that a TrafficPolicy names.
 	Identities []string
 	Extensions []manifest.Key
+	// Unserved is true for a policy of a kind that gatefold does not serve, and that may protect its targets.
+	Unserved bool
 	// Route has what can be read of an HTTPRoute or GRPCRoute (see readableRoute). It is nil for any other object.
 	Route *manifest.Object
 	// Source is the kind of file that the object comes from.

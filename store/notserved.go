@@ -20,7 +20,20 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 	if k.Error {
 		p.Severity = manifest.Error
 	}
-	if k.Targets {
+	of := cmp.Or(k.Of, "kgateway")
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	closes := k.Closes && annotations[schema.IgnoreAnnotation] != "true"
+	if k.Closes && !closes {
+		p.Severity = manifest.Warning
+	}
+	words := ""
+	if closes {
+		words = d.closeUnserved(at, object, fmt.Sprintf("%s has the kind %s, which gatefold does not serve", of, k.Kind))
+		k.Meaning = cmp.Or(words, k.Meaning)
+		p.Hint += fmt.Sprintf("; if its targets are to be served without it, give the object the annotation %s: \"true\"", schema.IgnoreAnnotation)
+	}
+	if k.Targets && words == "" {
 		words, unserved := servedWithout(object)
 		k.Meaning = cmp.Or(words, k.Meaning, "its targets are served without it")
 		if unserved != nil {
@@ -37,7 +50,7 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 			k.Meaning += "; these fields have no effect: " + shortList(fields)
 		}
 	}
-	p.Message = fmt.Sprintf("%s has the kind %s; gatefold does not serve it: %s", cmp.Or(k.Of, "kgateway"), k.Kind, k.Meaning)
+	p.Message = fmt.Sprintf("%s has the kind %s; gatefold does not serve it: %s", of, k.Kind, k.Meaning)
 	broken := d.broken
 	d.report(at, object, p)
 	d.broken = broken

@@ -214,7 +214,9 @@ func TestNamelessPoliciesAreApart(t *testing.T) {
 // one message a kind names what is served without them.
 func TestPoliciesOfOthersAreTold(t *testing.T) {
 	for _, test := range []struct{ apiVersion, kind, target, want string }{
-		{"gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", "HTTPRoute", "warning gatefold does not serve the kind SecurityPolicy.gateway.envoyproxy.io (1 in the folder): HTTPRoute default/r is served without it"},
+		{"gateway.example.com/v1", "FilterPolicy", "HTTPRoute", "warning gatefold does not serve the kind FilterPolicy.gateway.example.com (1 in the folder): HTTPRoute default/r is served without it"},
+		{"gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", "HTTPRoute", "error Envoy Gateway has the kind SecurityPolicy; gatefold does not serve it: HTTPRoute default/r answers 500 because of it"},
+		{"security.istio.io/v1", "AuthorizationPolicy", "GRPCRoute", "error Istio has the kind AuthorizationPolicy; gatefold does not serve it: GRPCRoute default/r answers UNAVAILABLE because of it"},
 		{"gateway.solo.io/v1", "RouteOption", "HTTPRoute", "error Gloo Gateway has the kind RouteOption; gatefold does not serve it: HTTPRoute default/r is served without it"},
 		{"gateway.solo.io/v1", "Oops", "HTTPRoute", "error gatefold does not serve the kind \"Oops\" in \"gateway.solo.io\"; its target HTTPRoute default/r is not in the folder, or not valid"},
 		{"autoscaling/v2", "HorizontalPodAutoscaler", "Deployment", ""},

@@ -7,7 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -33,18 +35,52 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 // without the policy, such as "HTTPRoute shop/cart is served without it". The second result is the record of the
 // policy. Only targets of the kinds in foreignTargets count. Without such a target, the results are "" and nil.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
-	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
-	r.searchSpec(object)
-	if len(r.found) == 0 {
+	found := targetsOfForeign(object)
+	if len(found) == 0 {
 		return "", nil
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	namespace := cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
 	verb := " is served without it"
-	if len(r.found) > 1 {
+	if len(found) > 1 {
 		verb = " are served without it"
 	}
-	return namesOf(r.found, namespace) + verb, unservedPolicy(object, namespace, r.found)
+	return namesOf(found, namespace) + verb, unservedPolicy(object, namespace, found)
+}
+
+// targetsOfForeign returns the targets of a policy of another program, or of a kind that gatefold does not serve. Only
+// targets of the kinds in foreignTargets count.
+func targetsOfForeign(object map[string]any) []Target {
+	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
+	r.searchSpec(object)
+	return r.found
+}
+
+// closeUnserved records the targets of a policy of a kind that gatefold does not serve, because they must answer 500. It
+// returns that in words, "" if there are no such targets. The parameter why is why the policy is not served.
+func (d *documentReader) closeUnserved(at fieldPath, object map[string]any, why string) string {
+	targets := targetsOfForeign(d.written(at))
+	if len(targets) == 0 {
+		return ""
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace := cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
+	if len(targets) > maxClosingTargets {
+		var all []Target
+		for _, gk := range foreignTargets() {
+			all = append(all, Target{GroupKind: gk})
+		}
+		targets = all
+	}
+	of := unservedPolicy(object, namespace, nil).Policy
+	if len(validation.IsDNS1123Subdomain(of.Name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
+		return ""
+	}
+	d.rejected = append(d.rejected, rejectedObject{key: of, place: d.nameAt(at), invalid: &Invalid{
+		Key: of, Targets: targets, Unserved: true, Mistakes: []Mistake{{Field: "kind", Message: why}},
+	}})
+	how := closureOf(manifest.Key{Kind: api.KindTrafficPolicy}, targets[0])
+	return namesOf(targets, namespace) + " " + numbered(targets, how.one, how.several) + " because of it"
 }
 
 // unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.

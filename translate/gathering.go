@@ -52,7 +52,10 @@ func (g *gathering) add(key manifest.Key, standing policy.Standing) (found bool)
 	g.write(p.Written)
 	if p.Unusable != "" {
 		why := "%s cannot be used: %s"
-		if p.Invalid {
+		switch {
+		case p.Unserved:
+			why = "%s closes it: %s"
+		case p.Invalid:
 			why = "%s is invalid: %s"
 		}
 		g.close(&closing{fmt.Sprintf(why, key, p.Unusable), ir.Part{Kind: ir.PartClosed, Object: key, Field: p.Field}, p.Unasked},

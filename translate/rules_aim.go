@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/store"
@@ -110,6 +111,9 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, re
 	}
 	memo.Each(a.targets, policies)
 	memo.EachOf(a.targets, in.invalid, invalidOf(gk))
+	if gk == trafficPolicyKind() {
+		memo.EachOf(a.targets, in.invalid, unservedOnes)
+	}
 	memo.From(a.named, a.targets, func(key manifest.Key, targets []store.Target, yield func(memo.Place[manifest.Key, manifest.Key], *policyTarget)) {
 		for object, one := range aimsBy(key, targets, objectOf) {
 			yield(memo.Place[manifest.Key, manifest.Key]{Key: object, ID: key}, one)
@@ -217,6 +221,15 @@ func invalidOf(gk apischema.GroupKind) func(manifest.Key, *store.Invalid) []mani
 	}
 }
 
+// unservedOnes returns a list with the key of a policy of a kind that is not served, which closes its targets, and nil
+// for any other invalid object.
+func unservedOnes(key manifest.Key, from *store.Invalid) []manifest.Key {
+	if !from.Unserved {
+		return nil
+	}
+	return []manifest.Key{key}
+}
+
 // aimsBy groups the targets of a policy. The parameter by is a function that returns the group of a target, for
 // example the object that the target names. Targets for which that function returns false are left out.
 func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(namespace string, target store.Target) (K, bool)) map[K]*policyTarget {
@@ -294,17 +307,26 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 }
 
 // isFor reports whether a target of a policy applies to an object, which is in the policy's namespace. The parameter
-// object is the key of the object, and labels are its labels. A target with a name applies to the object that it
+// object is the key of the object, and has are its labels. A target with a name applies to the object that it
 // names. A selector applies to objects of its kind that have all labels of the selector. isFor ignores the section
 // of the target.
-func isFor(target store.Target, object manifest.Key, labels map[string]string) bool {
+func isFor(target store.Target, object manifest.Key, has map[string]string) bool {
 	if target.Name != "" {
 		return targetKey(object.Namespace, target) == object
 	}
 	if target.GroupKind != object.GroupKind() {
 		return false
 	}
-	return hasLabels(labels, target.Labels)
+	return hasLabels(has, target.Labels) && meetsExpressions(has, target.Expressions)
+}
+
+// meetsExpressions reports whether labels meet the matchExpressions of a selector (store.Target.Expressions).
+func meetsExpressions(has map[string]string, expressions string) bool {
+	if expressions == "" {
+		return true
+	}
+	selector, err := labels.Parse(expressions)
+	return err != nil || selector.Matches(labels.Set(has))
 }
 
 // hasLabels reports whether all labels in wanted, with the same values, are in labels.

@@ -46,6 +46,8 @@ type policyOut struct {
 	// Unusable. Otherwise it is "".
 	Unasked string
 	Invalid bool
+	// Unserved is true if gatefold does not serve the kind of the policy. Invalid is then true, too.
+	Unserved bool
 	// Counted is true if the policy counts toward the limits on what policies of Gateways and listeners may cost
 	// Envoy (see weigh and tooLongForRoutes). A policy in a file that the flag --cluster-paths names does not
 	// count, because it belongs to the operator.
@@ -212,7 +214,7 @@ func (r *policyRules) invalidPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	return &policyOut{
 		Written:  writtenBy(key, from.Source, policy.Identities("spec", names...)),
 		Attached: &policy.Attached{Origin: &ir.Origin{Key: key}, Spec: &api.TrafficPolicySpec{}},
-		Unusable: from.Message(), Field: from.Mistakes[0].Field, Invalid: true,
+		Unusable: from.Message(), Field: from.Mistakes[0].Field, Invalid: true, Unserved: from.Unserved,
 	}
 }
 

@@ -54,6 +54,8 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 		switch {
 		case value == nil && slices.Contains(known, name):
 			m.addAt(InvalidValue, "metadata.annotations["+name+"]", "the annotation has no value", "write a value, or remove the annotation")
+		case name == IgnoreAnnotation:
+			m.ignoreHasNoEffect()
 		case !slices.Contains(known, name) && m.seemsOwn(name):
 			m.addAt(UnknownField, "metadata.annotations["+name+"]", "unknown annotation "+shown(name), m.annotationHint(name))
 		case name == tenancy.AnnotationUsers:
@@ -73,6 +75,16 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 		for name := range entries(metadata, list) {
 			m.nearKgateway(list, name)
 		}
+	}
+}
+
+// ignoreHasNoEffect warns of IgnoreAnnotation at an object of a kind that gatefold serves.
+func (m *mistakes) ignoreHasNoEffect() {
+	if len(m.found) < maxFindings {
+		m.found = append(m.found, Finding{
+			Code: "NoEffect", Field: "metadata.annotations[" + IgnoreAnnotation + "]", Hint: "remove the annotation", Warning: true,
+			Message: "the annotation is for policies of kinds that gatefold does not serve; gatefold serves the kind " + m.kind,
+		})
 	}
 }
 

@@ -59,6 +59,9 @@ type KindNotServed struct {
 	// Targets is true if objects of the kind are policies with targetRefs. gatefold serves the targets of such
 	// a policy without the policy, and a message names these targets.
 	Targets bool `json:"targets"`
+	// Closes is true if objects of the kind are policies that may protect: their targets answer 500, unless the object has
+	// the annotation IgnoreAnnotation.
+	Closes bool `json:"closes"`
 	// Parameters is true if objects of the kind are what parametersRef of a Gateway or GatewayClass names, and say how
 	// a cluster runs Envoy. Gateways are served without them, and a message lists their fields.
 	Parameters bool `json:"parameters"`
@@ -68,6 +71,10 @@ type KindNotServed struct {
 	// Instead is what to do in place of the object. "" means that it can only be removed.
 	Instead string `json:"instead"`
 }
+
+// IgnoreAnnotation is the annotation of a policy of a kind with KindNotServed.Closes. If it is "true", the targets of the
+// policy are served without it.
+const IgnoreAnnotation = "gatefold.io/ignore"
 
 // readNotServed returns the content of notServedFile, which it reads once.
 var readNotServed = sync.OnceValue(func() (all notServed) {
