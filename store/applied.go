@@ -96,7 +96,7 @@ func (s *Store) Anew() (*Store, error) {
 	for key := range s.serving.invalid {
 		next.unsettled[key] = struct{}{}
 	}
-	next.invalid = s.serving.invalid
+	next.invalid, next.texts, next.closed = s.serving.invalid, s.serving.texts, s.serving.closed
 	next.history.withheld, next.history.begun = s.history.withheld, s.history.begun
 	*next.saves = *s.saves
 	next.declare(namespaces)

@@ -42,7 +42,7 @@ func (s *problemLists) consequence(i *Invalid) string {
 		parts = append(parts, fmt.Sprintf("its %s %s %s not in the folder, or not valid", numbered(missing, "target", "targets"), namesOf(missing, i.Key.Namespace), numbered(missing, "is", "are")))
 	}
 	if i.Lost {
-		parts = append(parts, "a target of it cannot be read and is served without it")
+		parts = append(parts, "a target of it cannot be read: if it was served before, it stays open")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -94,12 +94,32 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 			}
 		}
 	}
+	for _, texts := range s.serving.unreadable {
+		for _, d := range texts {
+			for _, closes := range d.closes {
+				effects[d.cause] = append(effects[d.cause], closes.words())
+			}
+		}
+	}
 	for i := range all {
 		p := &all[i]
 		if texts := effects[spotOfError{p.File, p.Line, p.Column, p.Code}]; len(texts) > 0 {
 			p.Message += "; " + joinEffects(texts)
 		}
 	}
+}
+
+// words returns text about the effect on traffic of a text that cannot be read.
+func (c closing) words() string {
+	var targets []Target
+	for _, key := range c.keys {
+		targets = append(targets, Target{GroupKind: key.GroupKind(), Name: key.Name})
+	}
+	if c.whole {
+		return fmt.Sprintf("the text may be a policy, and names no object of the folder after its targetRefs: all of namespace %s answers 500 until it is fixed (%s)",
+			clean(c.namespace), namesOf(targets, c.namespace))
+	}
+	return fmt.Sprintf("the text may be a policy for what it names: %s %s until it is fixed", namesOf(targets, c.namespace), numbered(targets, "answers 500", "answer 500"))
 }
 
 // joinEffects returns the texts sorted and joined, each once. After maxConsequences texts, it ends with the
@@ -132,7 +152,7 @@ func (s *problemLists) consequenceOf(key manifest.Key, r *rejectedDefinition) st
 func (i *Invalid) untargeted() string {
 	switch {
 	case i.Lost:
-		return "its targets cannot be read: they are served without it"
+		return "its targets cannot be read: what was served before stays open"
 	case i.Key.Kind == api.KindTrafficPolicy:
 		return "a rule that names it by ExtensionRef answers an error until it is fixed"
 	}

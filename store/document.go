@@ -68,7 +68,7 @@ func (r reader) open(text []byte) *documentReader {
 			p.Object = keyOf(object)
 			d.fail(p)
 		}
-		d.salvage(nil, d.loosely(), 0)
+		d.closeItems(nil, d.loosely(), d.problems)
 	}
 	return d
 }
@@ -181,7 +181,7 @@ func (d *documentReader) document(value any) {
 		return
 	case !ok:
 		d.fail(d.notAnObject(value))
-		d.salvage(nil, d.loosely(), 0)
+		d.closeItems(nil, d.loosely(), d.problems)
 		return
 	}
 	items, isList := object["items"].([]any)
@@ -189,7 +189,7 @@ func (d *documentReader) document(value any) {
 		d.outer, d.elements = object, items
 	} else if p, wrong := wrongList(object); wrong {
 		d.report(nil, object, p)
-		d.salvage(nil, d.loosely(), 0)
+		d.closeItems(nil, d.loosely(), d.problems)
 	} else {
 		d.object(nil, object)
 	}
@@ -210,7 +210,7 @@ func (d *documentReader) object(at fieldPath, object map[string]any) {
 //   - An object of another program's kind becomes foreign. An object of a kind that gatefold knows and does not
 //     serve is only reported (notServed).
 //   - If apiVersion or kind is missing, invalid or probably misspelt, readObject reports a problem. If the object was
-//     probably meant as a policy, the policy is recorded, so that its targets answer an error (see salvageObject).
+//     probably meant as a policy, the policy is recorded, so that its targets answer an error (see closeItems).
 //   - A valid object of a kind that gatefold reads becomes an item of the result. So does an object whose only
 //     mistake is duplicate listeners (see twinRules). Any other object becomes a rejectedObject.
 func (d *documentReader) readObject(at fieldPath, object map[string]any) {
@@ -219,7 +219,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	gvk, ok := d.identify(at, object)
 	if !ok {
 		if len(d.problems) > known || d.unlisted > 0 {
-			d.salvageObject(at, d.problems[known:])
+			d.closeItems(at, d.valueAt(at), d.problems[known:])
 		}
 		return
 	}

@@ -74,7 +74,7 @@ func (d *documentReader) encryptedText(object map[string]any) *cipher {
 	if object == nil {
 		return cipherOfText(d.text)
 	}
-	if _, sops := object["sops"].(map[string]any); !sops || wordOfKind(object) != "" || d.kindByTargets(object, versionsOf(object)) != nil {
+	if _, sops := object["sops"].(map[string]any); !sops || wordOfKind(object) != "" || len(d.meantAs(object)) > 0 {
 		return nil
 	}
 	if data := cipherOf(textOf(object["data"])); data != nil && len(object) == 2 { // a file that is no YAML

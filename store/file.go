@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"runtime"
@@ -29,11 +30,12 @@ type file struct {
 // oddities has everything in a file other than valid objects (definitions): rejected objects, problems, and
 // objects of kinds that gatefold does not read. Most files have no oddities.
 type oddities struct {
-	skipped  *watcher.Skip         // why the file is skipped; nil if it was read
-	rejected []*rejectedDefinition // objects that cannot be served
-	problems []manifest.Problem    // with their places in the file
-	foreign  []foreign
-	doubts   []manifest.Problem // remarks.doubt of the documents, with their places in the file
+	skipped    *watcher.Skip         // why the file is skipped; nil if it was read
+	rejected   []*rejectedDefinition // objects that cannot be served
+	unreadable []*unreadableText     // texts that may be policies and cannot be read
+	problems   []manifest.Problem    // with their places in the file
+	foreign    []foreign
+	doubts     []manifest.Problem // remarks.doubt of the documents, with their places in the file
 }
 
 // oddities returns everything in the file other than definitions. The result is empty if the file has only
@@ -146,35 +148,30 @@ func adopt(parts []part, old []*document) []*document {
 
 // The limits on problems of one file.
 const (
-	// maxExplained limits how many syntax errors are explained. It also limits how many unreadable documents the
-	// method finish searches for policies.
-	maxExplained = 20
+	maxExplained = 20  // syntax errors that are explained
 	maxProblems  = 200 // problems in total
 )
 
 // finish collects the definitions, rejected objects and problems of the file's documents. It is called after all
 // documents have been read. It lists at most maxProblems problems. If there are more, one further problem says how
-// many are not listed. A document that cannot be parsed may contain policies. So finish looks for policies in the
-// texts of the first maxExplained such documents (salvageText), and the targets of these policies fail closed.
-func (f *file) finish(r reader) {
+// many are not listed.
+func (f *file) finish() {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {
 		all.problems = append(all.problems, f.skipProblem(all.skipped))
 	}
-	refused, unparsed, more := 0, 0, 0
+	refused, more := 0, 0
 	for _, d := range f.documents {
 		said := d.remarks()
-		if said.unparsed {
-			if unparsed++; unparsed <= maxExplained {
-				said.rejected = r.salvageText(d.text, said.problems)
-			}
-		}
 		if said.syntax != nil {
 			refused++
-			all.problems = append(all.problems, f.placed(d, d.explain(refused <= maxExplained)))
+			said.problems = append([]finding{d.explain(refused <= maxExplained)}, said.problems...)
 		}
 		for _, p := range said.problems {
 			all.problems = append(all.problems, f.placed(d, p))
+		}
+		for _, w := range said.unreadable {
+			all.unreadable = append(all.unreadable, f.unreadableAt(d, w, causeOf(said.problems)))
 		}
 		for _, p := range said.doubt {
 			p.Severity = manifest.Error
@@ -207,9 +204,21 @@ func (f *file) finish(r reader) {
 			Message: fmt.Sprintf("the file has %d problems more, which are not listed", more),
 		})
 	}
-	if f.beside = nil; all.skipped != nil || len(all.rejected)+len(all.problems)+len(all.foreign) > 0 {
+	if f.beside = nil; all.skipped != nil || len(all.rejected)+len(all.unreadable)+len(all.problems)+len(all.foreign) > 0 {
 		f.beside = &all
 	}
+}
+
+// unreadableAt returns the text w of a document. The parameter first is the first error of the document.
+func (f *file) unreadableAt(d *document, w *wording, first spotOfError) *unreadableText {
+	out := &unreadableText{wording: w, file: f, cause: cmp.Or(w.cause, first)}
+	out.cause.file, out.cause.line = f.path, out.cause.line+d.line-1
+	where := w.place
+	if where == (place{}) {
+		where = place{1, 1, 0}
+	}
+	out.at = Place{File: f.path, Line: where.line + d.line - 1, Column: where.column}
+	return out
 }
 
 // define adds the valid objects of a document to the definitions, and adds the document to the counts of the

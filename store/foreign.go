@@ -147,12 +147,12 @@ func (s *sight) first() *[]manifest.Unserved {
 
 // isForeign reports whether an object belongs to another program because of what it lacks: its apiVersion or kind is
 // missing or is no text, it does not look like an object that gatefold reads (looksOwn), and it is not meant as a
-// policy (kindByTargets).
+// policy (meantAs).
 func (d *documentReader) isForeign(object map[string]any) bool {
 	if textOf(object["apiVersion"]) != "" && textOf(object["kind"]) != "" {
 		return false
 	}
-	return !looksOwn(object) && d.kindByTargets(object, versionsOf(object)) == nil
+	return !looksOwn(object) && len(d.meantAs(object)) == 0
 }
 
 // looksOwn reports whether an object is probably meant for gatefold. Its group is one of the table, or nearly one; or
@@ -179,7 +179,7 @@ func (d *documentReader) isForeignDespite(value any, mistakes []finding) bool {
 		list, isList := value.([]any)
 		return isList && isForeignList(list)
 	}
-	if len(valuesOf(object, "kind")) != 1 || len(valuesOf(object, "apiVersion")) != 1 {
+	if len(writtenAs(object, "kind")) != 1 || len(writtenAs(object, "apiVersion")) != 1 {
 		return d.isForeign(object) && !looksOwn(object) && isForeignText(d.text)
 	}
 	gvk := apischema.FromAPIVersionAndKind(textOf(object["apiVersion"]), textOf(object["kind"]))

@@ -243,17 +243,18 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 }
 
 // closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter raw
-// is the policy as it is written, and metadata is its metadata; nothing in them needs to be valid. If the name is
-// invalid, the key has a name from harmlessName. A blank namespace means "default". If the namespace is
-// invalid, the key has the namespace "default", too, but Lost is true, and no targets are read.
-func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invalid {
+// is the policy as it is written; nothing in it needs to be valid. If the name is invalid, the key has a name from
+// harmlessName. A missing or blank namespace means "default". If the namespace is invalid, the key has the namespace
+// "default", too, but Lost is true, and no targets are read.
+func (k *kind) closing(raw map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
-	name, _ := firstText(metadata, "name")
-	out.Key.Name, out.Nameless = harmlessName(name)
-	if namespace, written := firstText(metadata, "namespace"); written && !hasNoText(valuesOf(metadata, "namespace")) {
-		out.Key.Namespace = strings.ToLower(namespace)
+	metadata, isMapping := raw["metadata"].(map[string]any)
+	out.Key.Name, out.Nameless = harmlessName(textOf(metadata["name"]))
+	if namespace := metadata["namespace"]; !hasNoText(namespace) {
+		out.Key.Namespace = textOf(namespace)
 		out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
 	}
+	out.Lost = out.Lost || !isMapping || len(writtenAs(raw, "metadata")) > 1 || len(writtenAs(metadata, "namespace")) > 1
 	out.Generation, _ = strconv.ParseInt(textOf(metadata["generation"]), 10, 64)
 	for _, m := range mistakes {
 		out.addMistake(m)
@@ -269,18 +270,6 @@ func (k *kind) closing(raw, metadata map[string]any, mistakes []Mistake) *Invali
 		out.readRefs(list)
 	}
 	return out
-}
-
-// firstText returns the first text in the value of a field, also under a misspelt name. text is "" if the value
-// has no text. written is true if the field exists and is not null.
-func firstText(fields map[string]any, name string) (text string, written bool) {
-	for _, value := range valuesOf(fields, name) {
-		written = true
-		if texts := textsIn(value); len(texts) > 0 {
-			return texts[0], true
-		}
-	}
-	return "", written
 }
 
 // hasNoText reports whether a value is null, blank text, or a list of such values.

@@ -18,12 +18,12 @@ func (d *documentReader) element(i int) {
 	switch {
 	case !ok:
 		d.report(at, nil, manifest.Problem{Code: "NotAnObject", Message: "the item is " + describe(d.elements[i]) + ", not an object"})
-		d.salvage(at, d.valueAt(at), 0)
+		d.closeItems(at, d.valueAt(at), d.problems)
 	case strings.EqualFold(name, kindList):
 		d.report(at, nil, manifest.Problem{
 			Code: "NotAnObject", Message: "the item is a list: gatefold does not read a list in a list", Hint: "write its items into the outer list",
 		})
-		d.salvage(at, d.valueAt(at), 0)
+		d.closeItems(at, d.valueAt(at), d.problems)
 	case object["kind"] == nil:
 		known := len(d.problems)
 		d.object(at, object)

@@ -90,12 +90,11 @@ func (s *serving) firstRejected(key manifest.Key, wanted func(*rejectedDefinitio
 // longer has an Invalid and is not served, it adds the key to change.Gone. The method settle must run before,
 // because it decides whether the key is served.
 func (s *serving) settleInvalid(key manifest.Key, change *Change) {
-	if len(s.rejected)+len(s.invalid) == 0 { // the usual case
+	if len(s.rejected)+len(s.invalid) == 0 || standsForText(key) {
 		return
 	}
 	var now *Invalid
-	_, serving := s.served[key]
-	if !serving {
+	if _, serving := s.served[key]; !serving {
 		now = s.invalidOf(key)
 	}
 	before := s.invalid[key]
@@ -104,6 +103,12 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 		return
 	}
 	s.fresh.sure = s.fresh.sure && now == nil && before == nil
+	s.replaceInvalid(key, now, change)
+}
+
+// replaceInvalid sets the Invalid of a key, nil for none, and adds what changes to change.
+func (s *serving) replaceInvalid(key manifest.Key, now *Invalid, change *Change) {
+	before := s.invalid[key]
 	switch {
 	case now != nil && !reflect.DeepEqual(now, before):
 		s.history.rememberInvalid(key, before)
@@ -112,7 +117,7 @@ func (s *serving) settleInvalid(key manifest.Key, change *Change) {
 	case now == nil && before != nil:
 		s.history.rememberInvalid(key, before)
 		delete(s.invalid, key)
-		if !serving {
+		if _, serving := s.served[key]; !serving {
 			change.Gone = append(change.Gone, key)
 		}
 	}

@@ -46,12 +46,14 @@ func (s *Store) Unsaved() []Saved {
 	return all
 }
 
-// Saved returns all served objects, sorted by key. It includes restored Secrets and policies whose content was
+// Saved returns all served objects but the closed ones (closeUnreadable), sorted by key. It includes restored Secrets and policies whose content was
 // not saved, with only Key and Path.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.serving.served)+len(s.saves.absent))
 	for key := range s.serving.served {
-		all = append(all, s.save(key))
+		if _, closed := s.serving.closed[key]; !closed {
+			all = append(all, s.save(key))
+		}
 	}
 	for key := range s.saves.absent {
 		all = append(all, s.save(key))
@@ -62,13 +64,13 @@ func (s *Store) Saved() []Saved {
 
 // save returns the Saved of a key. It has the version that is served, even if the folder has a newer version
 // that gatefold could not translate (Withheld). If the object was restored without content, the Saved has only
-// Key and Path. If nothing is known under the key, the Saved has only the Key.
+// Key and Path. If nothing is known under the key, or if the object is closed (closeUnreadable), the Saved has only the Key.
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}
 	}
 	at, serving := s.serving.served[key]
-	if !serving {
+	if _, closed := s.serving.closed[key]; closed || !serving {
 		return Saved{Key: key}
 	}
 	saved := Saved{Key: key, Path: at.path(), Line: 1, Since: at.since()}
@@ -130,7 +132,7 @@ func (s *Store) Restore(all []Saved, sound bool) (unusable []manifest.Key) {
 		}
 	}
 	for _, f := range s.sources.files {
-		f.finish(s.sources.reader)
+		f.finish()
 		s.sources.tally = s.sources.tally.plus(f)
 		for _, d := range f.definitions {
 			key := d.object.Key

@@ -19,13 +19,14 @@ type result struct {
 // remarks has everything in a document other than items: rejected objects, objects of kinds that gatefold does
 // not read, and problems. Most documents have none of these.
 type remarks struct {
-	rejected []rejectedObject
-	foreign  []foreign
-	problems []finding
-	doubt    []finding // problems of a text of another program, told only if an object is kept because of it
-	unlisted int       // number of problems that are not in problems
-	syntax   error     // the parser's error; document.explain explains it
-	unparsed bool      // the text cannot be parsed: file.finish looks for policies in it (reader.salvageText)
+	rejected   []rejectedObject
+	foreign    []foreign
+	problems   []finding
+	doubt      []finding  // problems of a text of another program, told only if an object is kept because of it
+	unlisted   int        // number of problems that are not in problems
+	syntax     error      // the parser's error; document.explain explains it
+	unparsed   bool       // the text cannot be parsed
+	unreadable []*wording // texts in it that may be policies and cannot be read
 }
 
 // remarks returns everything in the document other than items. The result is empty if the document has only

@@ -17,16 +17,19 @@ type serving struct {
 	keepNothing bool // Options.KeepNothing
 	allowEmpty  bool // AllowEmpty was called before the present Tree
 
-	served    map[manifest.Key]served
-	found     map[manifest.Key][]*definition         // in the order of file and place
-	contested map[manifest.Key]struct{}              // keys with several definitions that could be served
-	kept      map[string]map[manifest.Key]struct{}   // keys of stale objects (see the type kept), by file
-	rejected  map[manifest.Key][]*rejectedDefinition // those of one file are in the order of the file
-	invalid   map[manifest.Key]*Invalid              // what the Changes so far reported as invalid and not served
-	unsettled map[manifest.Key]struct{}              // keys for which the next Tree must decide again
-	frozen    Frozen                                 // the frozen namespaces
-	held      map[manifest.Key]struct{}              // keys that differ from their files because they are frozen
-	mistakes  map[manifest.Key]manifest.Problem      // problems of keys for which a decision panicked
+	served     map[manifest.Key]served
+	found      map[manifest.Key][]*definition         // in the order of file and place
+	contested  map[manifest.Key]struct{}              // keys with several definitions that could be served
+	kept       map[string]map[manifest.Key]struct{}   // keys of stale objects (see the type kept), by file
+	rejected   map[manifest.Key][]*rejectedDefinition // those of one file are in the order of the file
+	invalid    map[manifest.Key]*Invalid              // what the Changes so far reported as invalid and not served
+	unreadable map[string][]*unreadableText           // texts that may be policies and cannot be read, by file
+	texts      map[manifest.Key]Place                 // the keys in invalid that stand for such texts, with the place of a text
+	closed     map[manifest.Key]struct{}              // the served objects that are closed because of such texts
+	unsettled  map[manifest.Key]struct{}              // keys for which the next Tree must decide again
+	frozen     Frozen                                 // the frozen namespaces
+	held       map[manifest.Key]struct{}              // keys that differ from their files because they are frozen
+	mistakes   map[manifest.Key]manifest.Problem      // problems of keys for which a decision panicked
 }
 
 func newServing(options Options, files *sources) *serving {
@@ -37,6 +40,7 @@ func newServing(options Options, files *sources) *serving {
 		fresh:   &fresh{}, keepNothing: options.KeepNothing,
 		served: map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
 		kept: map[string]map[manifest.Key]struct{}{}, rejected: map[manifest.Key][]*rejectedDefinition{}, invalid: map[manifest.Key]*Invalid{},
+		unreadable: map[string][]*unreadableText{}, texts: map[manifest.Key]Place{}, closed: map[manifest.Key]struct{}{},
 		unsettled: map[manifest.Key]struct{}{}, held: map[manifest.Key]struct{}{}, mistakes: map[manifest.Key]manifest.Problem{},
 	}
 }
@@ -60,6 +64,9 @@ func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 		s.found[key] = append(s.found[key], d)
 	}
 	s.replaceRejected(e, touched)
+	if delete(s.unreadable, e.path); e.after != nil && len(e.after.oddities().unreadable) > 0 {
+		s.unreadable[e.path] = e.after.oddities().unreadable
+	}
 }
 
 // carryOver keeps the definitions that an edit of a file does not change: those before the first change, and those
@@ -252,6 +259,9 @@ func (s *serving) servedIn(namespace string) (objects []*manifest.Object) {
 func (s *serving) placeOfInvalid(key manifest.Key) Place {
 	if s.invalid[key] == nil {
 		return Place{}
+	}
+	if at, isText := s.texts[key]; isText {
+		return at
 	}
 	if r := s.reported(key); r != nil {
 		return Place{File: r.file.path, Line: r.place.line + r.document.line - 1, Column: r.place.column}

@@ -191,6 +191,7 @@ func (s *Store) adopt(edits []edit, now time.Time) Change {
 		}
 	}
 	s.serving.declare(touched)
+	arrived := s.serving.unserved(touched)
 	moved := map[string]struct{}{} // files whose kept versions changed
 	for key := range touched {
 		if key.Namespace == "" {
@@ -212,6 +213,7 @@ func (s *Store) adopt(edits []edit, now time.Time) Change {
 			s.serving.settleSafely(key, now, &change)
 		}
 	}
+	s.serving.closeUnreadable(arrived, &change)
 	s.completeRestored(&change)
 	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
 	slices.SortFunc(change.Gone, manifest.CompareKeys)

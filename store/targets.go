@@ -1,8 +1,8 @@
 package store
 
 import (
-	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,14 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // kindBackendTLSPolicy is the kind of the only policies in the Gateway API's own group that gatefold reads.
 const kindBackendTLSPolicy = "BackendTLSPolicy"
 
-// Target is a target of an invalid policy, as far as it can be read. If something cannot be read, the Target
-// covers more objects, never fewer. For example, without a readable sectionName the whole object is the target.
-// If the kind is unknown, there is a Target for every kind that the policy can target.
+// Target is a target of an invalid policy. Without a readable sectionName, the whole object is the target.
 type Target struct {
 	apischema.GroupKind
 	// Name is the name of an object in the policy's namespace. It is "" for a selector.
@@ -63,69 +62,23 @@ func (k *kind) policy() bool { return k != nil && len(k.policyTargets()) > 0 }
 
 // targetReader collects the targets of a policy as it is written. The policy may be invalid.
 type targetReader struct {
-	policy *kind // nil for a policy of another program
-	kinds  []apischema.GroupKind
-	found  []Target
-	seen   map[string]bool
-	lost   bool // something looks like a target and cannot be read
-
-	// exact is true if only targets with a kind in kinds count. If it is false, a target without a known kind
-	// counts for all of kinds.
-	exact bool
-	// loose is true if targets count anywhere in the object, not only in fields for targets. Then each mapping with a
-	// kind in kinds and a name, or with matchLabels, is a target. parentRefs are targets, too: no policy has a field
-	// parentRefs, so in a policy the field is probably meant as targetRefs.
-	loose     bool
-	namespace string // of the policy; "" if targets may be in any namespace
+	kinds       []apischema.GroupKind // the kinds of targets that count
+	namespace   string                // of the policy; "" if targets may be in any namespace
+	sections    func(apischema.GroupKind) bool
+	expressions bool // matchExpressions of selectors count
+	found       []Target
+	lost        bool // something in the fields for targets cannot be read
 }
 
-// readTargets returns the targets of a policy of the kind k. The policy may be invalid anywhere. Targets that can be
-// read in the fields of spec for targets (targetsInSpec) are the only ones. If there are none, readTargets searches the
-// whole object for targets. lost is true if the policy has further targets that cannot be read.
+// readTargets returns the targets that a policy of the kind k has in spec.targetRefs, spec.targetRef and
+// spec.targetSelectors. The policy may be invalid anywhere. lost is true if there is more in these fields that cannot be
+// read. If there are more than maxClosingTargets, the result has instead one Target for each kind that the policy can
+// target, which stands for all objects of its kind.
 func (k *kind) readTargets(object map[string]any, namespace string) (targets []Target, lost bool) {
-	if targets, lost = k.targetsInSpec(object, namespace); len(targets) > 0 {
-		return targets, lost
+	r := &targetReader{kinds: k.policyTargets(), namespace: namespace, sections: k.hasSections}
+	for _, spec := range writtenAs(object, "spec") {
+		r.spec(spec)
 	}
-	return k.targetsAnywhere(object, namespace)
-}
-
-// targetsAnywhere searches a whole object for targets, also under misspelt and duplicate keys.
-func (k *kind) targetsAnywhere(object map[string]any, namespace string) (targets []Target, lost bool) {
-	r := &targetReader{policy: k, kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
-	r.loose = len(valuesOf(object, "kind")) < 2 // with two kinds, the document has another object
-	r.search(withoutHistory(object))
-	for _, spec := range valuesOf(object, "spec") {
-		_, isText := spec.(string)
-		r.lost = r.lost || isText
-	}
-	return r.bounded()
-}
-
-// targetsInSpec returns the targets that an object has in spec.targetRefs, spec.targetRef and spec.targetSelectors, also
-// under misspelt and duplicate keys. The kinds of the targets are those that policies of the kind k can target.
-func (k *kind) targetsInSpec(object map[string]any, namespace string) (targets []Target, lost bool) {
-	r := &targetReader{policy: k, kinds: k.policyTargets(), seen: map[string]bool{}, namespace: namespace}
-	r.searchSpec(object)
-	return r.bounded()
-}
-
-// searchSpec adds the targets in the fields of spec for targets to r.found.
-func (r *targetReader) searchSpec(object map[string]any) {
-	for _, spec := range valuesOf(object, "spec") {
-		fields, _ := spec.(map[string]any)
-		for _, refs := range valuesOf(fields, "targetRefs") {
-			r.each(refs, r.ref)
-		}
-		for _, selectors := range valuesOf(fields, "targetSelectors") {
-			r.each(selectors, r.selector)
-		}
-	}
-}
-
-// bounded returns the targets that were found, and whether there are further ones that cannot be read. If there are more
-// than maxClosingTargets, the result has instead one Target for each kind that the policy can target. Such a Target
-// stands for all objects of its kind.
-func (r *targetReader) bounded() (targets []Target, lost bool) {
 	if len(r.found) <= maxClosingTargets {
 		return r.found, r.lost
 	}
@@ -135,16 +88,79 @@ func (r *targetReader) bounded() (targets []Target, lost bool) {
 	return targets, false
 }
 
-// PolicyTargets returns everything in a policy that may be a target, wherever it stands, so that an import can tell
-// whether it has them all. The parameters are the policy's kind, and the policy as it is written. The result lost is
-// true if the policy has further targets that cannot be read. A target in another namespace than the policy's counts as
-// one in the policy's namespace. The results are zero values if the kind is no policy that gatefold serves.
+// PolicyTargets returns the targets of a policy as it is written, so that an import can tell whether it has them all.
+// lost is true if a target cannot be read, or may stand elsewhere (namesTargets). A target in another namespace than the
+// policy's counts as one in the policy's namespace. The results are zero values if the kind is no policy that gatefold
+// serves.
 func PolicyTargets(gk apischema.GroupKind, object map[string]any) (targets []Target, lost bool) {
 	k := kindOf(gk)
 	if !k.policy() {
 		return nil, false
 	}
-	return k.targetsAnywhere(object, "")
+	targets, lost = k.readTargets(object, "")
+	return targets, lost || namesTargetsElsewhere(object)
+}
+
+// writtenAs returns the values of a field, also those of duplicate keys (see repeated). Null values are left out.
+func writtenAs(fields map[string]any, name string) (values []any) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if original, _, _ := strings.Cut(key, repeated); original == name && fields[key] != nil {
+			values = append(values, fields[key])
+		}
+	}
+	return values
+}
+
+// isTargetField reports whether a key is that of a field with the targets of a policy.
+func isTargetField(key string) bool {
+	key, _, _ = strings.Cut(key, repeated)
+	return key == "targetRef" || key == "targetRefs" || key == "targetSelectors"
+}
+
+// MayNameTargets reports whether a key may be meant as a field with the targets of a policy. It has the word targetRef or
+// targetSelector, or is nearly such a field, or one that no policy has: target, targets, targetReferences, parentRefs.
+func MayNameTargets(key string) bool {
+	return targetWord.MatchString(key) || slices.ContainsFunc([]string{"targetRefs", "targetSelectors", "target", "targets", "targetReferences", "parentRefs"}, func(name string) bool {
+		return isNearly(key, name)
+	})
+}
+
+// namesTargetsElsewhere reports whether an object may have targets outside of the fields for targets: it has a key that
+// may name some (MayNameTargets), anywhere else.
+func namesTargetsElsewhere(object map[string]any) bool {
+	object = withoutHistory(object)
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		fields, isMapping := object[key].(map[string]any)
+		if key != "spec" || !isMapping {
+			if MayNameTargets(key) || mentionsTargets(object[key]) {
+				return true
+			}
+			continue
+		}
+		for name, value := range fields {
+			if !isTargetField(name) && (MayNameTargets(name) || mentionsTargets(value)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mentionsTargets reports whether a value has a key that may name targets, anywhere in it, or is a text with one.
+func mentionsTargets(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return targetWord.MatchString(v)
+	case []any:
+		return slices.ContainsFunc(v, mentionsTargets)
+	case map[string]any:
+		for key, inner := range v {
+			if MayNameTargets(key) || mentionsTargets(inner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // withoutHistory returns a copy of an object without status, metadata.managedFields and metadata.ownerReferences,
@@ -161,174 +177,78 @@ func withoutHistory(object map[string]any) map[string]any {
 	return object
 }
 
-// search adds the targets in value, and in the values that it contains, to r.found.
-func (r *targetReader) search(value any) {
-	switch v := value.(type) {
-	case []any:
-		for _, item := range v {
-			r.search(item)
+// spec adds the targets of the fields of a spec for targets.
+func (r *targetReader) spec(spec any) {
+	fields, isMapping := spec.(map[string]any)
+	r.lost = r.lost || !isMapping
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !isTargetField(key) {
+			continue
 		}
-	case map[string]any:
-		switch {
-		case r.loose && len(valuesOf(v, "matchLabels")) > 0:
-			r.selector(v)
-			return
-		case r.loose && len(namesIn(v["name"])) > 0 && len(r.kindsOf(v)) == 1:
-			r.ref(v)
-			return
+		list, isList := fields[key].([]any)
+		if single := strings.HasPrefix(key, "targetRef") && !strings.HasPrefix(key, "targetRefs"); single && !isList {
+			list, isList = []any{fields[key]}, true
 		}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			switch {
-			case means(name, "targetSelectors"):
-				r.each(v[name], r.selector)
-			case namesTargets(name), r.loose && MayNameTargets(name):
-				r.each(v[name], r.ref)
-			default:
-				r.search(v[name])
-			}
+		r.lost = r.lost || !isList
+		for _, entry := range list {
+			r.entry(entry, strings.HasPrefix(key, "targetSelectors"))
 		}
 	}
 }
 
-// namesTargets reports whether a key is targetRefs, targets, or a misspelling of these. No policy has a field
-// targets, but people write it.
-func namesTargets(key string) bool {
-	return slices.ContainsFunc([]string{"targetRefs", "targets"}, func(name string) bool { return means(key, name) })
-}
-
-// MayNameTargets reports whether a key of a policy may be meant as a field with the policy's targets: targetRefs,
-// targetSelectors, targetReferences, targets or parentRefs. The key may be misspelt.
-func MayNameTargets(key string) bool {
-	return namesTargets(key) || slices.ContainsFunc([]string{"targetSelectors", "targetReferences", "parentRefs"}, func(name string) bool {
-		return means(key, name)
-	})
-}
-
-// each calls the function read for every entry in value. An entry has the fields of a targetRef or selector. The
-// entries are the items of a list, or value itself. A text counts as an entry: NAME, KIND/NAME or
-// KIND/NAMESPACE/NAME. A value of any other type counts as a target that cannot be read.
-func (r *targetReader) each(value any, read func(fields map[string]any)) {
-	switch v := value.(type) {
-	case []any:
-		for _, item := range v {
-			r.each(item, read)
-		}
-	case map[string]any:
-		r.entry(v, read)
-	case string:
-		parts := strings.Split(v, "/") // KIND/NAME as kubectl writes it, or KIND/NAMESPACE/NAME
-		fields := map[string]any{"name": parts[len(parts)-1]}
-		if len(parts) > 1 {
-			fields["kind"] = parts[0]
-		}
-		if len(parts) == 3 {
-			fields["namespace"] = parts[1]
-		}
-		read(fields)
-	default:
+// entry adds the target of an entry of targetRefs, or of targetSelectors. An entry that cannot be read sets r.lost: one
+// without a kind that counts, without a valid name or labels, of another namespace, or with a key twice.
+func (r *targetReader) entry(entry any, selects bool) {
+	fields, _ := entry.(map[string]any)
+	written := textOf(fields["kind"])
+	if written == schema.OldListenerSet {
+		written = "ListenerSet"
+	}
+	i := slices.IndexFunc(r.kinds, func(kind apischema.GroupKind) bool { return kind.Kind == written })
+	target := Target{Name: textOf(fields["name"])}
+	namespace, elsewhere := fields["namespace"]
+	readable := i >= 0 && !(elsewhere && r.namespace != "" && namespace != r.namespace) && !slices.ContainsFunc(slices.Collect(maps.Keys(fields)), isTwice)
+	if selects {
+		var ok bool
+		target.Name = ""
+		target.Labels, ok = readLabels(fields["matchLabels"])
+		readable = readable && ok
+	} else {
+		readable = readable && len(validation.IsDNS1123Subdomain(target.Name)) == 0
+	}
+	if !readable {
 		r.lost = true
-	}
-}
-
-// entry finds the entries (see each) in a mapping. If the mapping is empty or has a field of a targetRef or selector,
-// the mapping itself is an entry, and the function read is called with it. Otherwise, each value of the mapping is
-// searched for entries, by a call of r.each.
-func (r *targetReader) entry(fields map[string]any, read func(fields map[string]any)) {
-	isEntry := len(fields) == 0
-	for _, name := range []string{"group", "kind", "name", "sectionName", "matchLabels"} {
-		isEntry = isEntry || len(valuesOf(fields, name)) > 0
-	}
-	if isEntry {
-		read(fields)
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		r.each(fields[name], read)
+	target.GroupKind = r.kinds[i]
+	section := textOf(fields["sectionName"])
+	if _, isText := resolvePlain(section).(string); isText && r.sections(target.GroupKind) && len(validation.IsDNS1123Subdomain(section)) == 0 {
+		target.Section = section
 	}
-}
-
-// ref adds the targets of an entry of targetRefs to r.found. An entry that has no name, but matchLabels, is read as
-// a selector. An entry that has neither sets r.lost, because it has a target that cannot be read. An entry whose
-// namespace is not the policy's namespace also sets r.lost.
-func (r *targetReader) ref(fields map[string]any) {
-	var names []string
-	for _, value := range valuesOf(fields, "name") {
-		names = append(names, namesIn(value)...)
-	}
-	for _, name := range names {
-		r.add(fields, Target{Name: name})
-	}
-	for _, namespace := range valuesOf(fields, "namespace") {
-		r.lost = r.lost || r.namespace != "" && namespace != r.namespace
-	}
-	switch {
-	case len(names) > 0:
-	case len(valuesOf(fields, "matchLabels")) > 0:
-		r.selector(fields)
-	default:
-		r.lost = true
-	}
-}
-
-// selector adds the target of an entry of targetSelectors. It leaves out labels that cannot be read; then the
-// target selects more objects. An entry with a name and without matchLabels is read as an entry of targetRefs.
-func (r *targetReader) selector(fields map[string]any) {
-	labels, written := map[string]string{}, valuesOf(fields, "matchLabels")
-	if len(written) == 0 && len(namesIn(fields["name"])) > 0 {
-		r.ref(fields)
-		return
-	}
-	for _, value := range written {
-		pairs, _ := value.(map[string]any)
-		for name, value := range pairs {
-			if value, ok := resolvePlain(textOf(value)).(string); ok && !strings.Contains(name, repeated) && len(validation.IsValidLabelValue(value)) == 0 {
-				labels[name] = value
-			}
-		}
-	}
-	target := Target{Labels: labels}
-	if r.policy == nil {
+	if r.expressions {
 		target.Expressions = expressionsOf(fields)
 	}
-	r.add(fields, target)
-}
-
-// add adds target to r.found, with the kind and the section in fields. If the kind in fields is missing or
-// unknown, it adds a target for each possible kind (kindsOf). A section of a kind without sections (hasSections) is left
-// out. It leaves out a target that is already in r.found, and adds nothing after maxClosingTargets+1 targets.
-func (r *targetReader) add(fields map[string]any, target Target) {
-	section, _ := fields["sectionName"].(string)
-	if _, isText := resolvePlain(section).(string); !isText || len(valuesOf(fields, "sectionName")) != 1 || len(validation.IsDNS1123Subdomain(section)) > 0 {
-		section = ""
-	}
-	for _, kind := range r.kindsOf(fields) {
-		target.GroupKind, target.Section = kind, ""
-		if r.policy == nil || r.policy.hasSections(kind) {
-			target.Section = section
-		}
-		if id := fmt.Sprintf("%#v", target); !r.seen[id] && len(r.found) <= maxClosingTargets {
-			r.seen[id] = true
-			r.found = append(r.found, target)
-		}
+	if len(r.found) <= maxClosingTargets && !slices.ContainsFunc(r.found, func(t Target) bool { return t.Name == target.Name && reflect.DeepEqual(t, target) }) {
+		r.found = append(r.found, target)
 	}
 }
 
-// kindsOf returns the kind that an entry names. If the kind is missing or unknown, it returns all kinds of the
-// reader, or nil if r.exact is true.
-func (r *targetReader) kindsOf(fields map[string]any) []apischema.GroupKind {
-	if written := valuesOf(fields, "kind"); len(written) == 1 {
-		found, _, _ := FindKind(textOf(written[0]))
-		for _, kind := range r.kinds {
-			if found.Kind == kind.Kind {
-				return []apischema.GroupKind{kind}
-			}
+// readLabels returns the labels of a selector. ok is false if one of them cannot be read.
+func readLabels(value any) (labels map[string]string, ok bool) {
+	pairs, isMapping := value.(map[string]any)
+	labels = map[string]string{}
+	for name, value := range pairs {
+		text, isText := resolvePlain(textOf(value)).(string)
+		if !isText || value == nil || isTwice(name) || len(validation.IsValidLabelValue(text)) > 0 {
+			return nil, false
 		}
+		labels[name] = text
 	}
-	if r.exact {
-		return nil
-	}
-	return r.kinds
+	return labels, isMapping || value == nil
 }
+
+// isTwice reports whether a key is a duplicate (see repeated).
+func isTwice(key string) bool { return strings.Contains(key, repeated) }
 
 // repeated separates the two parts of the name that decoder gives to a duplicate key: the original key and a number.
 // A user's key contains this separator only if the key is written with an escape such as "\0".

@@ -12,27 +12,26 @@ const policyHead = "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPoli
 // flowPolicy is an invalid policy on one line.
 const flowPolicy = "{apiVersion: gateway.kgateway.dev/v1alpha1, kind: TrafficPolicy, metadata: {name: a}, spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}], oops: 1}}"
 
-// TestTargetsAreReadOfInvalidPolicies breaks a policy in many ways: what it is for is read
-// all the same, or more than that, and what cannot be read is said.
+// TestTargetsAreReadOfInvalidPolicies breaks a policy in many ways: what it is for is read in full, or it is lost, and then
+// its words count.
 func TestTargetsAreReadOfInvalidPolicies(t *testing.T) {
 	const ref = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
-	all := "HTTPRoute default/r GRPCRoute default/r Gateway default/r ListenerSet default/r TCPRoute default/r TLSRoute default/r UDPRoute default/r"
 	for _, test := range []struct{ name, text, want string }{
 		{"an unknown field", policyHead + "spec: {targetRefs: [" + ref + "], oops: 1}\n", "HTTPRoute default/r"},
 		{"a section", policyHead + "spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: s}], oops: 1}\n", "HTTPRoute default/r#s"},
 		{"a section of the wrong type", policyHead + "spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectionName: [s]}]}\n", "HTTPRoute default/r"},
 		{"a misspelt section", policyHead + "spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r, sectonName: s}]}\n", "HTTPRoute default/r"},
 		{"no group", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: r}]}\n", "HTTPRoute default/r"},
-		{"no kind", policyHead + "spec: {targetRefs: [{name: r}]}\n", all},
-		{"a kind in another case", policyHead + "spec: {targetRefs: [{kind: httpRoutes, name: r}]}\n", "HTTPRoute default/r"},
-		{"a misspelt kind", policyHead + "spec: {targetRefs: [{kind: HtpRoute, name: r}]}\n", all},
+		{"no kind", policyHead + "spec: {targetRefs: [{name: r}]}\n", "lost"},
+		{"a kind in another case", policyHead + "spec: {targetRefs: [{kind: httpRoutes, name: r}]}\n", "lost"},
+		{"a misspelt kind", policyHead + "spec: {targetRefs: [{kind: HtpRoute, name: r}]}\n", "lost"},
 		{"a name that is a number", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: 5}]}\n", "HTTPRoute default/5"},
-		{"a ref in place of a list", policyHead + "spec: {targetRefs: " + ref + "}\n", "HTTPRoute default/r"},
+		{"a ref in place of a list", policyHead + "spec: {targetRefs: " + ref + "}\n", "lost"},
 		{"targetRef", policyHead + "spec: {targetRef: " + ref + "}\n", "HTTPRoute default/r"},
-		{"targetrefs", policyHead + "spec: {targetrefs: [" + ref + "]}\n", "HTTPRoute default/r"},
-		{"targetRefs beside spec", policyHead + "targetRefs: [" + ref + "]\nspec: {timeouts: {request: 1s}}\n", "HTTPRoute default/r"},
-		{"targetRefs too deep", policyHead + "spec: {timeouts: {request: 1s, targetRefs: [" + ref + "]}}\n", "HTTPRoute default/r"},
-		{"a misspelt spec", policyHead + "spce: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
+		{"targetrefs", policyHead + "spec: {targetrefs: [" + ref + "]}\n", "lost"},
+		{"targetRefs beside spec", policyHead + "targetRefs: [" + ref + "]\nspec: {timeouts: {request: 1s}}\n", "lost"},
+		{"targetRefs too deep", policyHead + "spec: {timeouts: {request: 1s, targetRefs: [" + ref + "]}}\n", "lost"},
+		{"a misspelt spec", policyHead + "spce: {targetRefs: [" + ref + "]}\n", "lost"},
 		{"a key twice", policyHead + "spec: {targetRefs: [" + ref + "], timeouts: {request: 1s, request: 2s}}\n", "HTTPRoute default/r"},
 		{"spec twice", policyHead + "spec: {timeouts: {request: 1s}}\nspec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
 		{"targetRefs twice", policyHead + "spec: {targetRefs: [{kind: Gateway, name: g}], targetRefs: [" + ref + "]}\n", "Gateway default/g HTTPRoute default/r"},
@@ -48,20 +47,20 @@ func TestTargetsAreReadOfInvalidPolicies(t *testing.T) {
 		{"labels of the wrong type", strings.Replace(policyHead, "name: a", "name: a, labels: [a]", 1) + "spec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
 		{"an item of a list", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: gateway.kgateway.dev/v1alpha1, kind: TrafficPolicy, metadata: {name: a}, spec: {targetRefs: [" + ref + "], x: 1}}\n", "HTTPRoute default/r"},
 		{"an item of a list with a key twice", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: gateway.kgateway.dev/v1alpha1, kind: TrafficPolicy, metadata: {name: a}, spec: {targetRefs: [" + ref + "], x: 1, x: 2}}\n", "HTTPRoute default/r"},
-		{"two objects in one document", strings.ReplaceAll(route("b", "/1"), "---\n", "") + policyHead + "spec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
+		{"two objects in one document", strings.ReplaceAll(route("b", "/1"), "---\n", "") + policyHead + "spec: {targetRefs: [" + ref + "]}\n", "lost"},
 		{"a selector", policyHead + "spec: {targetSelectors: [{group: gateway.networking.k8s.io, kind: HTTPRoute, matchLabels: {team: x}}], oops: 1}\n", "each HTTPRoute in namespace default with team=x"},
-		{"a selector with a label that is no text", policyHead + "spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {team: x, tier: 1}}], oops: 1}\n", "each HTTPRoute in namespace default with team=x"},
-		{"a selector with labels that cannot be read", policyHead + "spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {team: x, tier: [1], area: }}], oops: 1}\n", "each HTTPRoute in namespace default with team=x"},
-		{"a selector without labels", policyHead + "spec: {targetSelectors: [{kind: Gateway, matchLabels: [x]}]}\n", "each Gateway in namespace default"},
-		{"a selector among refs", policyHead + "spec: {targetRefs: [{kind: Gateway, matchLabels: {a: b}}]}\n", "each Gateway in namespace default with a=b"},
+		{"a selector with a label that is no text", policyHead + "spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {team: x, tier: 1}}], oops: 1}\n", "lost"},
+		{"a selector with labels that cannot be read", policyHead + "spec: {targetSelectors: [{kind: HTTPRoute, matchLabels: {team: x, tier: [1], area: }}], oops: 1}\n", "lost"},
+		{"a selector without labels", policyHead + "spec: {targetSelectors: [{kind: Gateway, matchLabels: [x]}]}\n", "lost"},
+		{"a selector among refs", policyHead + "spec: {targetRefs: [{kind: Gateway, matchLabels: {a: b}}]}\n", "lost"},
 		{"a name that is a boolean", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: on}]}\n", "HTTPRoute default/on"},
 		{"a name that cannot be read", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: null}]}\n", "lost"},
-		{"a name in a list", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: [r]}]}\n", "HTTPRoute default/r"},
-		{"a name in a mapping", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: {value: r}}]}\n", "HTTPRoute default/r"},
-		{"refs in a mapping", policyHead + "spec: {targetRefs: {first: " + ref + "}}\n", "HTTPRoute default/r"},
-		{"refs as text", policyHead + "spec: {targetRefs: [HTTPRoute/r]}\n", "HTTPRoute default/r"},
-		{"targets", policyHead + "spec: {targets: [" + ref + "]}\n", "HTTPRoute default/r"},
-		{"target", policyHead + "spec: {target: " + ref + "}\n", "HTTPRoute default/r"},
+		{"a name in a list", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: [r]}]}\n", "lost"},
+		{"a name in a mapping", policyHead + "spec: {targetRefs: [{kind: HTTPRoute, name: {value: r}}]}\n", "lost"},
+		{"refs in a mapping", policyHead + "spec: {targetRefs: {first: " + ref + "}}\n", "lost"},
+		{"refs as text", policyHead + "spec: {targetRefs: [HTTPRoute/r]}\n", "lost"},
+		{"targets", policyHead + "spec: {targets: [" + ref + "]}\n", "lost"},
+		{"target", policyHead + "spec: {target: " + ref + "}\n", "lost"},
 		{"no kind of policy", strings.Replace(policyHead, "kind: TrafficPolicy\n", "", 1) + "spec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
 		{"an empty kind of policy", strings.Replace(policyHead, "TrafficPolicy", "", 1) + "spec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
 		{"an old kind of policy", strings.Replace(policyHead, "TrafficPolicy", "RoutePolicy", 1) + "spec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
@@ -73,14 +72,6 @@ func TestTargetsAreReadOfInvalidPolicies(t *testing.T) {
 		{"items that are no list", "apiVersion: v1\nkind: List\nitems: " + flowPolicy + "\n", "HTTPRoute default/r"},
 		{"items without a kind", "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicyList\nitems: [{metadata: {name: a}, spec: {targetRefs: [" + ref + "]}}]\n", "HTTPRoute default/r"},
 		{"a list as document", "- " + flowPolicy + "\n", "HTTPRoute default/r"},
-		{"garbage behind", policyHead + "spec: {targetRefs: [" + ref + "]}\ngarbage\n", "HTTPRoute default/r"},
-		{"garbage before", "garbage\n" + policyHead + "spec: {targetRefs: [" + ref + "]}\n", "HTTPRoute default/r"},
-		{"a bracket that is not closed", policyHead + "spec: {targetRefs: [" + ref + "]}\nx: [\n", "HTTPRoute default/r"},
-		{"a brace that is not closed", strings.TrimSuffix(flowPolicy, "}") + "\n", "HTTPRoute default/r"},
-		{"a tab", policyHead + "spec:\n  targetRefs: [" + ref + "]\n\toops: 1\n", "HTTPRoute default/r"},
-		{"a control character", policyHead + "spec: {targetRefs: [" + ref + "]}\n\x01", "HTTPRoute default/r"},
-		{"what is not UTF-8", policyHead + "spec: {targetRefs: [" + ref + "]} # \xff\n", "HTTPRoute default/r"},
-		{"an alias that is not defined", policyHead + "spec:\n  targetRefs: [" + ref + "]\n  oops: *x\n", "HTTPRoute default/r"},
 		{"one of two names", policyHead + "spec: {targetRefs: [" + ref + ", {kind: HTTPRoute}]}\n", "HTTPRoute default/r lost"},
 		{"no targets", policyHead + "spec: {oops: 1}\n", ""},
 		{"too many targets", policyHead + "spec: {targetRefs: [" + manyRefs(2000) + "]}\n", "each HTTPRoute in namespace default each GRPCRoute in namespace default each Gateway in namespace default each ListenerSet in namespace default each TCPRoute in namespace default each TLSRoute in namespace default each UDPRoute in namespace default"},
@@ -151,7 +142,7 @@ func TestConsequences(t *testing.T) {
 		{map[string]string{"x.yaml": strings.Replace(broken, "name: a", "name: ", 1), "y.yaml": route("r", "/") + "---\n" + strings.ReplaceAll(sound, "name: r", "name: other")}, "; HTTPRoute default/r answers 500 until it is fixed"},
 		{map[string]string{"y.yaml": route("r", "/")}, ""},
 		{map[string]string{"x.yaml": policyHead + "spec: {oops: 1}\n"}, "; a rule that names it by ExtensionRef answers an error until it is fixed"},
-		{map[string]string{"x.yaml": policyHead + "spec: {targetRefs: [null]}\n"}, "; its targets cannot be read: they are served without it"},
+		{map[string]string{"x.yaml": policyHead + "spec: {targetRefs: [null]}\n"}, "; its targets cannot be read: what was served before stays open"},
 	} {
 		var got []string
 		for _, p := range s.Apply(treeOf(step.files)).Problems {
@@ -162,25 +153,5 @@ func TestConsequences(t *testing.T) {
 		if text := strings.Join(slices.Compact(got), ""); text != step.want {
 			t.Errorf("step %d: got %q, want %q", i, text, step.want)
 		}
-	}
-}
-
-// TestPoliciesInBrokenTextsAreBounded has a file search few of its documents that are not
-// YAML, each by few readings.
-func TestPoliciesInBrokenTextsAreBounded(t *testing.T) {
-	var documents []string
-	for i := range maxExplained + 10 {
-		documents = append(documents, strings.Replace(policyHead, "name: a", fmt.Sprintf("name: p%02d", i), 1)+"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}]}\ngarbage\n")
-	}
-	c := newStore(t, Options{}).Apply(treeOf(map[string]string{"x.yaml": strings.Join(documents, "---\n")}))
-	if len(c.Invalid) != maxExplained {
-		t.Errorf("%d policies are found, want %d", len(c.Invalid), maxExplained)
-	}
-	count := 0
-	for range readings([]byte(strings.Repeat("a: [\n", 2000))) {
-		count++
-	}
-	if count > 12 {
-		t.Errorf("a text is read %d times", count)
 	}
 }

@@ -75,7 +75,7 @@ func (s *Store) read(ctx context.Context, tree watcher.Tree, turn Turn) (ready, 
 	s.sources.open(waiting, readings)
 	parallel(len(ready), func(i int) {
 		if ready[i].after != nil {
-			ready[i].after.finish(s.sources.reader)
+			ready[i].after.finish()
 		}
 	})
 	return ready, waiting, stats, nil

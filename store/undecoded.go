@@ -42,6 +42,9 @@ func (d *documentReader) unread(mistakes []finding) {
 		d.fail(p)
 	}
 	d.broken, d.unparsed = true, true
+	if w := wordsOf(d.text); w != nil {
+		d.unreadable = append(d.unreadable, w)
+	}
 }
 
 // notAnObject returns the problem of a document whose value is no object.

@@ -51,8 +51,8 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 // targetsOfForeign returns the targets of a policy of another program, or of a kind that gatefold does not serve. Only
 // targets of the kinds in foreignTargets count.
 func targetsOfForeign(object map[string]any) []Target {
-	r := &targetReader{kinds: foreignTargets(), seen: map[string]bool{}, exact: true}
-	r.searchSpec(object)
+	r := &targetReader{kinds: foreignTargets(), sections: func(apischema.GroupKind) bool { return true }, expressions: true}
+	r.spec(object["spec"])
 	return r.found
 }
 
@@ -100,13 +100,11 @@ func unservedPolicy(object map[string]any, namespace string, targets []Target) *
 // expression that cannot be read; then the selector selects more objects.
 func expressionsOf(selector map[string]any) string {
 	var words []string
-	for _, value := range valuesOf(selector, "matchExpressions") {
-		list, _ := value.([]any)
-		for _, item := range list {
-			fields, _ := item.(map[string]any)
-			if one := readExpression(fields); one != "" {
-				words = append(words, one)
-			}
+	list, _ := selector["matchExpressions"].([]any)
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		if one := readExpression(fields); one != "" {
+			words = append(words, one)
 		}
 	}
 	slices.Sort(words)

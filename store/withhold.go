@@ -21,9 +21,8 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 	// The typed value has no apiVersion and kind, and closing and newInvalid need them.
 	k := kindOf(o.Key.GroupKind())
 	object["apiVersion"], object["kind"] = k.apiVersions()[0], k.name
-	metadata, _ := object["metadata"].(map[string]any)
 	if k.policy() {
-		return k.closing(object, metadata, []Mistake{{Message: why}})
+		return k.closing(object, []Mistake{{Message: why}})
 	}
 	return newInvalid(object, object, []schema.Finding{{Message: why}})
 }

@@ -131,7 +131,7 @@ func reversed(files map[string]string) map[string]string {
 // unreversed takes back what reversed did to the names of policies that have none of their
 // own, which are made of their files' names.
 func unreversed(text string) string {
-	return regexp.MustCompile(`_in_([0-9a-f]{2})+_`).ReplaceAllString(text, "_in_")
+	return regexp.MustCompile(`([._]in_)([0-9a-f]{2})+_`).ReplaceAllString(text, "$1")
 }
 
 // ask compares explain's answer with what the case says. What explain does not know is compared on a

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
+)
+
+// A text that cannot be read may be a policy, and nobody knows what it would have protected. So its words count: what
+// it names answers an error (serving.closeUnreadable). Nothing is guessed of what the text may have meant.
+
+// wording has the words of a text that may be a policy and cannot be read.
+type wording struct {
+	// all are the words of the text, and named are those that may name what the policy is for. Both are sorted, and
+	// have each word once.
+	all, named []string
+	// backends is true if the text may be a BackendTLSPolicy: then Services and Backends count, too.
+	backends bool
+	// unless is a namespace: where the text's file may define objects of it, the words do not count. "" is none.
+	unless string
+	place  place       // of the object in the document
+	cause  spotOfError // the first error of the object; zero for the first error of the document
+}
+
+// targetWord matches where a text begins to say what a policy is for.
+var targetWord = regexp.MustCompile(`(?i)\btarget(?:ref|selector)`)
+
+// topLine matches a line that begins with the key kind or apiVersion, and its value.
+var topLine = regexp.MustCompile(`(?m)^["']?(kind|apiVersion)["']?[ \t]*:[ \t]*["']?([^\s"',#}]*)`)
+
+// harmlessKinds returns the kinds that protect nothing, whatever stands in them.
+func harmlessKinds() []string {
+	return []string{
+		"HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute", "Service", "Backend", "Secret", "ConfigMap",
+		"ReferenceGrant", "EndpointSlice", "GatewayExtension", "BackendConfigPolicy", "Gateway", "ListenerSet", "GatewayClass",
+	}
+}
+
+// readWords returns the words of a text.
+func readWords(text []byte) *wording {
+	w := &wording{all: wordsIn(text)}
+	w.named, w.backends = w.all, w.has(kindBackendTLSPolicy)
+	if at := targetWord.FindIndex(text); at != nil {
+		w.named = wordsIn(text[at[1]:])
+	}
+	for _, kind := range topValues(text, "kind") {
+		w.backends = w.backends || isNearly(kind, kindBackendTLSPolicy)
+	}
+	return w
+}
+
+// wordsOf returns the words of a text that cannot be read. It returns nil if the text is no policy: if it has none of
+// the words by which a policy is known, if it is a text of another program, or if it has only objects of harmlessKinds.
+func wordsOf(text []byte) *wording {
+	if bytes.IndexByte(text, 0) >= 0 { // UTF-16
+		text = bytes.ReplaceAll(text, []byte{0}, nil)
+	}
+	kinds, versions := topValues(text, "kind"), topValues(text, "apiVersion")
+	harmless := allAre(kinds, func(kind string) bool { return slices.Contains(harmlessKinds(), kind) })
+	foreign := allAre(kinds, func(kind string) bool {
+		return kind != "" && !strings.Contains(kind, "{") && nearestKind(kind) == nil
+	}) && allAre(versions, func(version string) bool {
+		group, _, grouped := strings.Cut(version, "/")
+		return grouped && !strings.Contains(version, "{") && !isOwnGroup(group)
+	})
+	misspelt := slices.ContainsFunc(kinds, func(kind string) bool {
+		return isNearly(kind, api.KindTrafficPolicy) || isNearly(kind, kindBackendTLSPolicy)
+	})
+	if harmless || foreign || !misspelt && !containsAny(text, gatewayGroup, api.Group, api.KindTrafficPolicy, kindBackendTLSPolicy, "targetRef", "targetSelectors") {
+		return nil
+	}
+	w := readWords(text)
+	if misspelt || w.backends || len(kinds) == 0 && w.has(gatewayGroup) ||
+		slices.ContainsFunc([]string{api.Group, api.KindTrafficPolicy, "targetRef", "targetRefs", "targetSelectors"}, w.has) {
+		return w
+	}
+	return nil
+}
+
+// allAre reports whether there are words, and the function is returns true for all of them.
+func allAre(words []string, is func(string) bool) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !is(word) })
+}
+
+// topValues returns the values of a key, kind or apiVersion, in the lines of a text that begin with it.
+func topValues(text []byte, key string) (values []string) {
+	for _, line := range topLine.FindAllSubmatch(text, -1) {
+		if string(line[1]) == key {
+			values = append(values, string(line[2]))
+		}
+	}
+	return values
+}
+
+// has reports whether a word is among the words of the text.
+func (w *wording) has(word string) bool {
+	_, found := slices.BinarySearch(w.all, word)
+	return found
+}
+
+// isNearly reports whether a word differs from a name in at most maxMisspelt letters.
+func isNearly(word, name string) bool {
+	return manifest.Distance(strings.ToLower(word), strings.ToLower(name)) <= maxMisspelt
+}
+
+// wordsIn returns the words of a text, sorted, each once: maximal runs of letters, digits, "-" and ".". A run with
+// "_", which values of labels may have, is a word, too, beside its parts. Words that are too long for a name are left out.
+func wordsIn(text []byte) (words []string) {
+	add := func(word string) {
+		if word = strings.Trim(word, "-."); word != "" && len(word) <= validation.DNS1123SubdomainMaxLength {
+			words = append(words, word)
+		}
+	}
+	for rest := string(text); rest != ""; {
+		end := strings.IndexFunc(rest, notInWord)
+		if end < 0 {
+			end = len(rest)
+		}
+		word := rest[:end]
+		rest = strings.TrimLeftFunc(rest[end:], notInWord)
+		add(word)
+		if strings.Contains(word, "_") {
+			for part := range strings.SplitSeq(word, "_") {
+				add(part)
+			}
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// notInWord reports whether a character is part of no word.
+func notInWord(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
+}
