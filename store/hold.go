@@ -63,75 +63,75 @@ func (s *Store) Edits() (edits []Edit) {
 	return edits
 }
 
-// Failures returns the keys of a namespace whose definitions in the folder are invalid, sorted: of stale objects, and of
-// those that were never valid.
-func (s *Store) Failures(namespace string) (failed []manifest.Key) {
-	all := map[manifest.Key]struct{}{}
+// Failures returns the keys whose definitions in the folder are invalid, by namespace and sorted: of stale objects, and of
+// those that were never valid. It looks at some namespaces only.
+func (s *Store) Failures(in map[string]bool) map[string][]manifest.Key {
+	all := map[string][]manifest.Key{}
+	add := func(key manifest.Key) {
+		if in[key.Namespace] {
+			all[key.Namespace] = append(all[key.Namespace], key)
+		}
+	}
 	for _, keys := range s.serving.kept {
 		for key := range keys {
-			if key.Namespace == namespace && s.serving.served[key].kept.frozen == nil {
-				all[key] = struct{}{}
+			if s.serving.served[key].kept.frozen == nil {
+				add(key)
 			}
 		}
 	}
 	for key := range s.serving.invalid {
-		if key.Namespace == namespace {
-			all[key] = struct{}{}
-		}
+		add(key)
 	}
-	return slices.SortedFunc(maps.Keys(all), manifest.CompareKeys)
+	for namespace, keys := range all {
+		slices.SortFunc(keys, manifest.CompareKeys)
+		all[namespace] = slices.Compact(keys)
+	}
+	return all
 }
 
 // Served returns the served version of an object, nil if there is none.
 func (s *Store) Served(key manifest.Key) *manifest.Object { return s.serving.served[key].object }
 
-// ServedIn returns the served objects of a namespace whose keys are wanted, sorted by key.
-func (s *Store) ServedIn(namespace string, wanted func(manifest.Key) bool) []*manifest.Object {
-	return slices.DeleteFunc(s.serving.servedIn(namespace), func(o *manifest.Object) bool { return !wanted(o.Key) })
-}
-
-// Mentions reports whether one of the words stands in the folder's texts of an object: in its definitions, valid or not,
-// and for a stale object in the texts of its file that cannot be parsed.
-func (s *Store) Mentions(key manifest.Key, words map[string]struct{}) bool {
-	in := func(text []byte) bool {
-		for word := range words {
-			if HasWord(string(text), word) {
-				return true
-			}
-		}
-		return false
-	}
-	if kept := s.serving.served[key].kept; kept != nil && s.sources.files[kept.path] != nil {
-		for _, d := range s.sources.files[kept.path].documents {
-			if d.remarks().unparsed && in(d.text) {
-				return true
-			}
+// ServedIn returns the served objects of some namespaces whose keys are wanted, in no order.
+func (s *Store) ServedIn(in map[string]bool, wanted func(manifest.Key) bool) (all []*manifest.Object) {
+	for key, at := range s.serving.served {
+		if in[key.Namespace] && wanted(key) {
+			all = append(all, at.object)
 		}
 	}
-	return slices.ContainsFunc(s.serving.found[key], func(d *definition) bool { return in(d.document.text) }) ||
-		slices.ContainsFunc(s.serving.rejected[key], func(r *rejectedDefinition) bool { return in(r.document.text) })
+	return all
 }
 
-// Words returns the words of a text (see HasWord).
+// WordsOf returns the words in the folder's texts of an object: in its definitions, valid or not, and for a stale object in
+// the texts of its file that cannot be parsed. A word may be there twice.
+func (s *Store) WordsOf(key manifest.Key) (words []string) {
+	if kept := s.serving.served[key].kept; kept != nil {
+		for _, d := range s.sources.files[kept.path].unparsed() {
+			words = append(words, Words(string(d.text))...)
+		}
+	}
+	for _, d := range s.serving.found[key] {
+		words = append(words, Words(string(d.document.text))...)
+	}
+	for _, r := range s.serving.rejected[key] {
+		words = append(words, Words(string(r.document.text))...)
+	}
+	return words
+}
+
+// LocateApart does what Locate does, for a few problems beside the list that Locate is called with.
+func (s *Store) LocateApart(problems []manifest.Problem) []manifest.Problem {
+	lists, placed, objects := *s.problemLists, s.problemLists.fresh.placed, s.problemLists.fresh.objects
+	located := s.problemLists.locateAll(problems)
+	*s.problemLists = lists
+	s.problemLists.fresh.placed, s.problemLists.fresh.objects = placed, objects
+	return located
+}
+
+// Words returns the words of a text. Words are as long as possible, and of letters, digits, "-" and ".", as names of
+// objects are.
 func Words(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c > 127 || !ofWord(byte(c)) })
-}
-
-// HasWord reports whether a text has a word. Words are as long as possible, and of letters, digits, "-" and ".", as names of
-// objects are.
-func HasWord(text, word string) bool {
-	for from := 0; word != ""; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		begin, end := from+i, from+i+len(word)
-		if (begin == 0 || !ofWord(text[begin-1])) && (end == len(text) || !ofWord(text[end])) {
-			return true
-		}
-		from = begin + 1
-	}
-	return false
 }
 
 // ofWord reports whether a byte belongs to a word.

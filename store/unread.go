@@ -14,11 +14,8 @@ import (
 type Text struct {
 	// Place is "FILE:LINE", the place at which the document begins.
 	Place string
-	text  string
+	Words []string
 }
-
-// Has reports whether a word stands in the text (see HasWord).
-func (t Text) Has(word string) bool { return HasWord(t.text, word) }
 
 // textHash identifies a Text by its content.
 type textHash [sha256.Size]byte
@@ -31,10 +28,10 @@ func (s *Store) Texts(namespace string) (texts []Text) {
 			continue
 		}
 		for _, d := range f.unparsed() {
-			text := string(d.text)
+			words := Words(string(d.text))
 			_, stood := s.history.texts[sha256.Sum256(d.text)]
-			if !stood && isOfGatefold(text) && (namespace == "default" || HasWord(text, namespace) || s.fence.policy.InForce()) {
-				texts = append(texts, Text{Place: fmt.Sprintf("%s:%d", path, d.line), text: text})
+			if !stood && isOfGatefold(string(d.text)) && (namespace == "default" || slices.Contains(words, namespace) || s.fence.policy.InForce()) {
+				texts = append(texts, Text{Place: fmt.Sprintf("%s:%d", path, d.line), Words: words})
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type judging struct {
 	*pipeline
 	run    *run
 	edits  []store.Edit
+	scope  scope
 	units  []*unit
 	kept   map[manifest.Key]store.Held      // edits that stay held without a trial
 	before map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
@@ -37,7 +38,7 @@ func (p *pipeline) tryEdits(r *run) error {
 	if r.change.Hold != "" {
 		return nil
 	}
-	j := &judging{pipeline: p, run: r, kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{}, closed: map[manifest.Key]string{}, member: map[manifest.Key]*unit{}}
+	j := &judging{pipeline: p, run: r, scope: scopeOf(r), kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{}, closed: map[manifest.Key]string{}, member: map[manifest.Key]*unit{}}
 	if err := j.begin(); err != nil {
 		return err
 	}
@@ -76,8 +77,16 @@ func (j *judging) rounds() error {
 // an edited object of another unit that is taken back. It reports whether there are such units.
 func (j *judging) tryAgain() (any bool) {
 	var again []*unit
+	named := map[string][]*unit{}
 	for _, u := range j.units {
-		if u.stage == live && u.failed.IsZero() && !u.fixed && u.blamesOthers(j.units) {
+		if u.stage == live {
+			for _, e := range u.edits {
+				named[e.Key.Name] = append(named[e.Key.Name], u)
+			}
+		}
+	}
+	for _, u := range j.units {
+		if u.stage == live && u.failed.IsZero() && !u.fixed && u.blamesOthers(named) {
 			again = append(again, u)
 		}
 	}
@@ -139,25 +148,32 @@ func (j *judging) divide(through bool) {
 	}
 }
 
-// concerns reports whether a change of this run may matter to a held edit.
-func (j *judging) concerns(held manifest.Key) bool {
-	if j.versions.texts[held] != "" || j.run.tree == nil && j.versions.asks[held] {
-		return true // the text may be gone, or the issuer may have answered, which changes no object
-	}
-	namespaces := map[string]struct{}{}
-	for _, key := range j.run.changed() {
+// scope is what a run changes, as far as it matters to held edits.
+type scope struct {
+	wide       bool            // everything may matter to each edit
+	namespaces map[string]bool // of the changed objects
+	asked      bool            // an issuer may have answered
+}
+
+// scopeOf returns the scope of a run.
+func scopeOf(r *run) scope {
+	s := scope{namespaces: map[string]bool{}, asked: r.tree == nil}
+	for _, key := range r.changed() {
 		switch key.Kind {
 		case "Gateway", "ListenerSet", "GatewayClass", "Namespace", "ReferenceGrant":
-			return true
+			s.wide = true
 		}
-		if key.Namespace == held.Namespace {
-			return true
-		}
-		if key.Namespace != "" {
-			namespaces[key.Namespace] = struct{}{}
-		}
+		s.namespaces[key.Namespace] = true
 	}
-	return len(namespaces) > 0 && j.reader.store.Mentions(held, namespaces)
+	return s
+}
+
+// concerns reports whether the run may matter to a held edit. A text that cannot be parsed may be gone, which changes no
+// object.
+func (j *judging) concerns(held manifest.Key) bool {
+	s := j.scope
+	return s.wide || s.namespaces[held.Namespace] || j.versions.texts[held] != "" || s.asked && j.versions.asks[held] ||
+		slices.ContainsFunc(j.versions.elsewhere[held], func(namespace string) bool { return s.namespaces[namespace] })
 }
 
 // round takes back the edits with errors, and applies those whose errors are there without them. The result more is true
@@ -233,7 +249,7 @@ func (j *judging) note(u *unit) {
 	u.stage, u.noted = live, map[manifest.Key][]manifest.Problem{}
 	defer func() {
 		for _, e := range u.edits {
-			problems := j.reader.store.Locate(u.problems(e.Key))
+			problems := j.reader.store.LocateApart(u.problems(e.Key))
 			place := store.Place{File: problems[0].File, Line: problems[0].Line, Column: problems[0].Column}
 			j.notes[e.Key] = store.Held{Reason: store.Reason{Place: place, Message: problems[0].Message}, Candidate: e.After, Problems: problems}
 		}
@@ -246,6 +262,7 @@ func (j *judging) note(u *unit) {
 			j.versions.told[e.Key] = now
 		}
 		j.versions.fresh[e.Key] = true
+		j.versions.elsewhere[e.Key] = namespacesIn(j.reader.store.WordsOf(e.Key))
 		if slices.ContainsFunc(u.noted[e.Key], ofIssuer) {
 			j.versions.asks[e.Key] = true
 			j.versions.issuers = slices.Concat(j.versions.issuers, j.translation.translator.Preview().Issuers)
@@ -254,6 +271,16 @@ func (j *judging) note(u *unit) {
 			j.versions.texts[e.Key] = u.failed.Name
 		}
 	}
+}
+
+// namespacesIn returns the words that follow the word "namespace": the namespaces that a text refers to, each once.
+func namespacesIn(words []string) (all []string) {
+	for i, word := range words {
+		if word == "namespace" && i+1 < len(words) && !slices.Contains(all, words[i+1]) {
+			all = append(all, words[i+1])
+		}
+	}
+	return all
 }
 
 // giveUp takes back all units of the namespaces of some units, for good.

@@ -12,7 +12,6 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -56,7 +55,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 	}
 	p.yields = newYielding(ctx, p.busy.alive)
 	p.translation = newTranslation(folder, p.yields.interrupt, log)
-	p.versions = versions{told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}, texts: map[manifest.Key]string{}, asks: map[manifest.Key]bool{}}
+	p.versions = newVersions()
 	return p
 }
 

@@ -85,19 +85,13 @@ func (u *unit) fault() manifest.Key {
 	return cause
 }
 
-// blamesOthers reports whether each noted error of the unit names an edited object of another unit that is taken back.
-func (u *unit) blamesOthers(all []*unit) bool {
-	names := map[string]bool{}
-	for _, other := range all {
-		if other != u && other.stage == live {
-			for _, e := range other.edits {
-				names[e.Key.Name] = true
-			}
-		}
-	}
+// blamesOthers reports whether each noted error of the unit names an edited object of another unit that is taken back. The
+// parameter named has the units that are, by the names of their edited objects.
+func (u *unit) blamesOthers(named map[string][]*unit) bool {
+	another := func(other *unit) bool { return other != u }
 	for _, noted := range u.noted {
 		for _, p := range noted {
-			if !slices.ContainsFunc(store.Words(p.Message), func(word string) bool { return names[word] }) {
+			if !slices.ContainsFunc(store.Words(p.Message), func(word string) bool { return slices.ContainsFunc(named[word], another) }) {
 				return false
 			}
 		}
@@ -109,28 +103,25 @@ func (u *unit) blamesOthers(all []*unit) bool {
 // through is true, edits are also tied by policies that are not edited. That looks at all policies of their namespaces, so
 // it is left out where no edit has an error.
 func unitsOf(edits []store.Edit, folder *store.Store, through bool) []*unit {
-	t := tying{folder: folder, group: map[manifest.Key]manifest.Key{}}
-	failed := map[string][]manifest.Key{}
-	for _, e := range edits {
-		for _, version := range []*manifest.Object{e.Before, e.After} {
-			t.byContent(version)
-		}
-		if _, known := failed[e.Key.Namespace]; !known && e.Key.Namespace != "" {
-			failed[e.Key.Namespace] = folder.Failures(e.Key.Namespace)
-			for _, policy := range t.policiesIn(e.Key.Namespace, through) {
-				t.byContent(policy)
-			}
+	t := newTying(edits)
+	if through {
+		for _, policy := range folder.ServedIn(t.namespaces, isPolicy) {
+			t.byContent(policy)
 		}
 	}
-	texts := map[manifest.Key]bool{}
-	for namespace, all := range failed {
+	var failed []manifest.Key
+	for _, all := range folder.Failures(t.namespaces) {
 		for _, key := range all {
-			t.byText(key, edits)
+			t.byContent(folder.Served(key))
+			t.byWords(key, folder.WordsOf(key))
 		}
+		failed = append(failed, all...)
+	}
+	for namespace := range t.namespaces {
 		for _, text := range folder.Texts(namespace) {
 			key := manifest.Key{Namespace: namespace, Name: text.Place}
-			texts[key] = true
-			t.byUnread(key, text, edits)
+			t.byWords(key, text.Words)
+			failed = append(failed, key)
 		}
 	}
 	byGroup, units := map[manifest.Key]*unit{}, []*unit(nil)
@@ -142,15 +133,10 @@ func unitsOf(edits []store.Edit, folder *store.Store, through bool) []*unit {
 		}
 		byGroup[group].edits = append(byGroup[group].edits, e)
 	}
-	for key := range texts {
-		failed[key.Namespace] = append(failed[key.Namespace], key)
-	}
-	for _, all := range failed {
-		slices.SortFunc(all, manifest.CompareKeys)
-		for _, key := range all {
-			if u := byGroup[t.find(key)]; u != nil && u.failed.IsZero() {
-				u.failed = key
-			}
+	slices.SortFunc(failed, manifest.CompareKeys)
+	for _, key := range failed {
+		if u := byGroup[t.find(key)]; u != nil && u.failed.IsZero() {
+			u.failed = key
 		}
 	}
 	return units
@@ -158,8 +144,40 @@ func unitsOf(edits []store.Edit, folder *store.Store, through bool) []*unit {
 
 // tying finds which objects belong together.
 type tying struct {
-	folder *store.Store
-	group  map[manifest.Key]manifest.Key // an object of the same group; absent for the one that names the group
+	group      map[manifest.Key]manifest.Key // an object of the same group; absent for the one that names the group
+	namespaces map[string]bool               // of the edits, but ""
+	// named has the objects to which a text ties that has their names as words: edited ones, and those that edited policies
+	// and routes name.
+	named map[manifest.Key][]manifest.Key // by namespace and name alone
+}
+
+// newTying returns a tying that has tied the edits by their contents.
+func newTying(edits []store.Edit) tying {
+	t := tying{group: map[manifest.Key]manifest.Key{}, namespaces: map[string]bool{}, named: map[manifest.Key][]manifest.Key{}}
+	name := func(key manifest.Key) {
+		at := manifest.Key{Namespace: key.Namespace, Name: key.Name}
+		if !slices.Contains(t.named[at], key) {
+			t.named[at] = append(t.named[at], key)
+		}
+	}
+	for _, e := range edits {
+		if e.Key.Namespace != "" {
+			t.namespaces[e.Key.Namespace] = true
+		}
+		if isPolicy(e.Key) || isRoute(e.Key) {
+			name(e.Key)
+		}
+		for _, version := range []*manifest.Object{e.Before, e.After} {
+			if version == nil {
+				continue
+			}
+			t.byContent(version)
+			for _, key := range slices.Concat(store.Targets(version), store.Extensions(version)) {
+				name(key)
+			}
+		}
+	}
+	return t
 }
 
 // find returns the object that names the group of an object.
@@ -198,65 +216,16 @@ func (t tying) byContent(o *manifest.Object) {
 	}
 }
 
-// policiesIn returns the served policies of a namespace, none if through is false.
-func (t tying) policiesIn(namespace string, through bool) []*manifest.Object {
-	if !through {
-		return nil
-	}
-	return t.folder.ServedIn(namespace, isPolicy)
-}
-
-// byText ties an object whose text is invalid to the edits that it may be about. A policy is tied to each edited object
-// whose name stands in its text, and to each target of an edited policy whose name does. A route is tied to each edited
-// policy whose name stands in its text, and to each policy that an edited route names.
-func (t tying) byText(failed manifest.Key, edits []store.Edit) {
-	t.byContent(t.folder.Served(failed))
-	policies := isPolicy(failed)
-	if !policies && !isRoute(failed) {
+// byWords ties an object whose text is invalid, or a text that cannot be parsed, to what its words name: a policy to routes
+// and other targets, a route to policies, a text to all of these.
+func (t tying) byWords(failed manifest.Key, words []string) {
+	if failed.Kind != "" && !isPolicy(failed) && !isRoute(failed) {
 		return
 	}
-	for _, e := range edits {
-		if e.Key.Namespace != failed.Namespace || e.Key == failed {
-			continue
-		}
-		if policies != isPolicy(e.Key) && t.folder.Mentions(failed, map[string]struct{}{e.Key.Name: {}}) {
-			t.tie(failed, e.Key)
-		}
-		for _, version := range []*manifest.Object{e.Before, e.After} {
-			if version == nil {
-				continue
-			}
-			named := store.Extensions(version)
-			if policies {
-				named = store.Targets(version)
-			}
-			for _, key := range named {
-				if t.folder.Mentions(failed, map[string]struct{}{key.Name: {}}) {
-					t.tie(failed, key)
-				}
-			}
-		}
-	}
-}
-
-// byUnread ties a text that cannot be parsed to each edited object of its namespace whose name stands in it, and to each
-// target of an edited policy whose name does.
-func (t tying) byUnread(key manifest.Key, text store.Text, edits []store.Edit) {
-	for _, e := range edits {
-		if e.Key.Namespace != key.Namespace {
-			continue
-		}
-		if text.Has(e.Key.Name) && (isPolicy(e.Key) || isRoute(e.Key)) {
-			t.tie(key, e.Key)
-		}
-		for _, version := range []*manifest.Object{e.Before, e.After} {
-			if version == nil {
-				continue
-			}
-			for _, target := range slices.Concat(store.Targets(version), store.Extensions(version)) {
-				if text.Has(target.Name) {
-					t.tie(key, target)
-				}
+	for _, word := range words {
+		for _, key := range t.named[manifest.Key{Namespace: failed.Namespace, Name: word}] {
+			if failed.Kind == "" || isPolicy(failed) != isPolicy(key) {
+				t.tie(failed, key)
 			}
 		}
 	}

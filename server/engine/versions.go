@@ -20,6 +20,8 @@ type versions struct {
 	told map[manifest.Key]*status.Update
 	// closed are the new routes that wait for others, as published: for whom they wait.
 	closed map[manifest.Key]string
+	// elsewhere has the namespaces that the texts of held edits refer to.
+	elsewhere map[manifest.Key][]string
 	// texts has, for each edit that waits for a text that cannot be parsed, the place of this text.
 	texts map[manifest.Key]string
 	// asks are the held edits that wait for the answer of an OpenID provider. issuers has these providers, and maybe others.
@@ -27,6 +29,13 @@ type versions struct {
 	issuers []string
 	// fresh are the objects whose status changes in this run, because their edits are judged.
 	fresh map[manifest.Key]bool
+}
+
+func newVersions() versions {
+	return versions{
+		told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}, elsewhere: map[manifest.Key][]string{},
+		texts: map[manifest.Key]string{}, asks: map[manifest.Key]bool{},
+	}
 }
 
 // published records what is served: the problems of its translation, the new routes that are closed, and which texts that
@@ -45,6 +54,7 @@ func (v *versions) published(problems []manifest.Problem, closed map[manifest.Ke
 		}
 	}
 	folder.TextsStand(holding)
+	maps.DeleteFunc(v.elsewhere, func(key manifest.Key, _ []string) bool { _, still := held[key]; return !still && closed[key] == nil })
 	maps.DeleteFunc(v.asks, func(key manifest.Key, _ bool) bool { _, still := held[key]; return !still })
 	if len(v.asks) == 0 {
 		v.issuers = nil
