@@ -75,7 +75,7 @@ func (j *judging) rounds() error {
 
 // tryAgain makes units candidates once more that were taken back because of errors of others: each of their errors names
 // an edited object of another unit that is taken back. It reports whether there are such units.
-func (j *judging) tryAgain() (any bool) {
+func (j *judging) tryAgain() bool {
 	var again []*unit
 	named := map[string][]*unit{}
 	for _, u := range j.units {
@@ -292,10 +292,13 @@ func (j *judging) giveUp(bad []*unit) {
 		}
 	}
 	for _, u := range j.units {
-		if u.stage != live && slices.ContainsFunc(u.edits, func(e store.Edit) bool { return namespaces[e.Key.Namespace] }) {
-			j.note(u)
-			u.fixed = true
+		if !slices.ContainsFunc(u.edits, func(e store.Edit) bool { return namespaces[e.Key.Namespace] }) {
+			continue
 		}
+		if u.stage != live {
+			j.note(u)
+		}
+		u.fixed = true
 	}
 }
 
@@ -315,6 +318,7 @@ func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
 	return j.errorsAmong(j.translation.translator.Preview().Problems)
 }
 
+// errorsAmong returns the errors among problems, as errorsNow does.
 func (j *judging) errorsAmong(problems []manifest.Problem) map[manifest.Key][]manifest.Problem {
 	all := map[manifest.Key][]manifest.Problem{}
 	for _, p := range problems {

@@ -182,3 +182,50 @@ func folderText(m *spoiltFolder) string {
 	}
 	return out.String()
 }
+
+// What is held is held after a restart, too: the saved state has the version that serves, and the folder has the edit.
+func TestHeldEditsOutliveARestart(t *testing.T) {
+	guarded := func(file, target string) watcher.File {
+		text := []byte(fmt.Sprintf(`apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: %s}
+spec:
+  cors: {allowOrigins: ["https://a.example.com"]}
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s}]
+`, file, target))
+		return watcher.File{Path: file + ".yaml", Content: text, Hash: sha256.Sum256(text)}
+	}
+	route := func(name, host string) watcher.File {
+		text := []byte(object("HTTPRoute", name, false, strings.Replace(routeTo(host), "name: eg", "name: eg", 1)))
+		return watcher.File{Path: name + ".yaml", Content: text, Hash: sha256.Sum256(text)}
+	}
+	dir, folder := t.TempDir(), tree(oneGateway)
+	p, end := runOnState(t, dir)
+	folder = with(with(folder, route("one", "one.test")), guarded("guard", "one"))
+	p.reload(folder)
+	mistaken := route("one", "two.test")
+	mistaken.Content = bytes.Replace(mistaken.Content, []byte("name: eg"), []byte("name: none"), 1)
+	mistaken.Hash = sha256.Sum256(mistaken.Content)
+	folder = with(folder, mistaken)
+	folder = with(with(folder, route("fresh", "fresh.test")), guarded("guard", "fresh")) // it waits for one
+	check := func(when string) {
+		t.Helper()
+		got := answersOf(translate.Result{View: p.translation.translator.Preview().View})
+		if got["one.test"] != "redirect" || got["two.test"] != "" || got["fresh.test"] != "500" {
+			t.Errorf("%s: %v", when, got)
+		}
+		if held := p.reader.store.Held(); len(held) != 2 {
+			t.Errorf("%s: %d edits are held: %v", when, len(held), held)
+		}
+	}
+	p.reload(folder)
+	check("after the edit")
+	end()
+	for range 2 {
+		p, end = runOnState(t, dir)
+		p.expect()
+		p.reload(folder)
+		check("after a restart")
+		end()
+	}
+}
