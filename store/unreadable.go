@@ -178,7 +178,7 @@ func (s *serving) namesOf(arrived []manifest.Key) *objectNames {
 		if !isFront && !isBackend(key.GroupKind()) {
 			continue
 		}
-		if lost[key.Namespace] {
+		if lost[key.Namespace] || s.keepNothing { // without versions before, each object is new
 			n.closable[key] = struct{}{}
 		}
 		n.byName[key.Name] = append(n.byName[key.Name], key)

@@ -49,25 +49,62 @@ func newClosedRules(e *memo.Engine, in closedIn) *closedRules {
 	r.closed = memo.NewRule(e, "closedroute", r.runClosed, deepEqual)
 	memo.EachOf(r.closed, in.routes, mayNotBeRead)
 	memo.EachOf(r.closed, in.invalid, hasRoute)
-	r.served = memo.NewFold[manifest.Key, bool](e, "served", lastMember[bool, *manifest.Object], (*manifest.Object).Same)
-	memo.From(r.served, in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[manifest.Key, bool], *manifest.Object)) {
+	forms := memo.NewFold[manifest.Key, bool](e, "servedforms", gatherForms, servedForms.same)
+	memo.From(forms, in.routes, func(key manifest.Key, o *manifest.Object, yield func(memo.Place[manifest.Key, bool], *manifest.Object)) {
 		if mayNotBeRead(key, o) == nil {
 			yield(memo.Place[manifest.Key, bool]{Key: key, ID: false}, o)
 		}
 	}, (*manifest.Object).Same)
-	memo.From(r.served, r.closed, func(key manifest.Key, out *closedOut, yield func(memo.Place[manifest.Key, bool], *manifest.Object)) {
+	memo.From(forms, r.closed, func(key manifest.Key, out *closedOut, yield func(memo.Place[manifest.Key, bool], *manifest.Object)) {
 		if out.Served != nil {
 			yield(memo.Place[manifest.Key, bool]{Key: key, ID: true}, out.Served)
 		}
 	}, (*manifest.Object).Same)
+	r.served = memo.NewFold[manifest.Key, bool](e, "served", lastMember[bool, *manifest.Object], (*manifest.Object).Same)
+	memo.From(r.served, forms, func(key manifest.Key, f servedForms, yield func(memo.Place[manifest.Key, bool], *manifest.Object)) {
+		if one := f.served(); one != nil {
+			yield(memo.Place[manifest.Key, bool]{Key: key}, one)
+		}
+	}, (*manifest.Object).Same)
 	return r
+}
+
+// servedForms has a route as it is written, if each of its matches can be read, and as the rule closedroute has it served.
+// The latter may be there still when the former came: an interruption keeps what nobody needs any more.
+type servedForms struct{ written, judged *manifest.Object }
+
+func (f servedForms) same(g servedForms) bool {
+	same := func(a, b *manifest.Object) bool { return a == b || a != nil && b != nil && a.Same(b) }
+	return same(f.written, g.written) && same(f.judged, g.judged)
+}
+
+// served returns what is served of the route, nil if nothing is.
+func (f servedForms) served() *manifest.Object {
+	if f.written != nil {
+		return f.written
+	}
+	return f.judged
+}
+
+// gatherForms is the step of the fold of servedForms. The member true is what closedroute says.
+func gatherForms(f servedForms, members []memo.Member[bool, *manifest.Object]) servedForms {
+	for _, m := range members {
+		form := &f.written
+		if m.ID {
+			form = &f.judged
+		}
+		if *form = nil; m.Has {
+			*form = m.New
+		}
+	}
+	return f
 }
 
 func (r *closedRules) report(all *problemFold) {
 	problemsFrom(all, "closedroute", r.closed, func(out *closedOut) []manifest.Problem { return out.Problems })
 }
 
-// lastMember is the step of a fold whose keys have one member each.
+// lastMember is the step of a fold whose keys have one member each, of one source.
 func lastMember[ID comparable, M any](present M, members []memo.Member[ID, M]) M {
 	for _, m := range members {
 		if m.Has {

@@ -20,8 +20,7 @@ type heldEdit struct {
 	// comes is a file that ends the mistake; otherwise old is written again. then is the status of answers after that.
 	comes [2]string
 	then  int
-	want  int    // the status of answers before and during the mistake
-	path  string // of the request; /site if it is ""
+	want  int // the status of answers before and during the mistake
 }
 
 const guard = `apiVersion: gateway.kgateway.dev/v1alpha1

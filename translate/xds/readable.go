@@ -73,7 +73,7 @@ func CheckMatch(rule *ir.Rule) []manifest.Problem {
 func (r *Readable) begin(broken ir.Path) {
 	if broken.RPC.Is {
 		r.beginCall(broken.RPC)
-	} else if prefix, _ := literal(broken.Value); strings.HasPrefix(prefix, "/") {
+	} else if prefix := literal(broken.Value); strings.HasPrefix(prefix, "/") {
 		r.from("/", prefix[1:], ir.RPC{})
 	}
 }
@@ -81,11 +81,11 @@ func (r *Readable) begin(broken ir.Path) {
 // beginCall does what begin does, for the method of a gRPC call.
 func (r *Readable) beginCall(broken ir.RPC) {
 	if broken.Service == "" || regexFault(broken.Service) != "" {
-		service, _ := literal(broken.Service)
+		service := literal(broken.Service)
 		r.from("/", service, ir.RPC{Is: true, Service: service})
 		return
 	}
-	method, _ := literal(broken.Method)
+	method := literal(broken.Method)
 	r.from("/(?:"+broken.Service+")/", method, ir.RPC{Is: true, Service: broken.Service, Method: method})
 }
 
@@ -100,12 +100,11 @@ func (r *Readable) from(pattern, text string, rpc ir.RPC) {
 }
 
 // literal returns the text that everything begins with that a regular expression was to match. The expression may be
-// broken. The text is "" if the expression has alternatives outside of parentheses. whole is true if the expression has
-// nothing else.
-func literal(pattern string) (text string, whole bool) {
+// broken. The text is "" if the expression has alternatives outside of parentheses.
+func literal(pattern string) string {
 	pattern = strings.TrimPrefix(pattern, "^")
 	if alternatives(pattern) {
-		return "", false
+		return ""
 	}
 	var out []rune
 	for rest := pattern; rest != ""; {
@@ -115,14 +114,14 @@ func literal(pattern string) (text string, whole bool) {
 		case r == '\\' && rest != "" && unicode.IsPunct(rune(rest[0])):
 			out, rest = append(out, rune(rest[0])), rest[1:]
 		case strings.ContainsRune("*?{", r): // what is before may be missing
-			return string(out[:max(len(out)-1, 0)]), false
+			return string(out[:max(len(out)-1, 0)])
 		case strings.ContainsRune(`\.+()|[]}^$`, r), r == utf8.RuneError, !unicode.IsPrint(r):
-			return string(out), false
+			return string(out)
 		default:
 			out = append(out, r)
 		}
 	}
-	return string(out), true
+	return string(out)
 }
 
 // alternatives reports whether a pattern has the sign | outside of parentheses.
