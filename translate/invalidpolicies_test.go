@@ -249,7 +249,7 @@ func TestInvalidPoliciesDoWhatIsSaid(t *testing.T) {
 					checkSaid(t, cold, probes, problems)
 				}
 				if !s.unserved && (!guessed || s.kind != "BackendConfigPolicy") { // which protects nothing
-					checkClosed(t, cold, probes, s.target, reason.closes, guessed)
+					checkClosed(t, cold, probes, closedTargets{s.target, reason.closes, guessed})
 				}
 				apply(valid)
 				before := maps.Clone(w.resources)
@@ -278,16 +278,21 @@ func checkSaid(t *testing.T, w *world, probes []policyProbe, problems []manifest
 	}
 }
 
-// checkClosed compares answers with the names of the objects of a kind that must be closed. If more is true, others may be,
-// too.
-func checkClosed(t *testing.T, w *world, probes []policyProbe, kind, closes string, more bool) {
+// closedTargets are the names of the objects of a kind that must be closed. If more is true, others may be, too.
+type closedTargets struct {
+	kind, names string
+	more        bool
+}
+
+// checkClosed compares answers with what must be closed.
+func checkClosed(t *testing.T, w *world, probes []policyProbe, closes closedTargets) {
 	t.Helper()
 	for _, p := range probes {
-		at := slices.IndexFunc(p.path, func(k manifest.Key) bool { return k.Kind == kind && len(k.Name) == 1 && k.Name != "g" })
-		if at < 0 || more && !strings.Contains(closes, p.path[at].Name) {
+		at := slices.IndexFunc(p.path, func(k manifest.Key) bool { return k.Kind == closes.kind && len(k.Name) == 1 && k.Name != "g" })
+		if at < 0 || closes.more && !strings.Contains(closes.names, p.path[at].Name) {
 			continue
 		}
-		if strings.Contains(closes, p.path[at].Name) != (p.answer(w) != "serves") {
+		if strings.Contains(closes.names, p.path[at].Name) != (p.answer(w) != "serves") {
 			t.Errorf("%v: %s", p.path[at], p.answer(w))
 		}
 	}
