@@ -128,13 +128,11 @@ func (s *Store) LocateApart(problems []manifest.Problem) []manifest.Problem {
 	return located
 }
 
-// Words returns the words of a text. Words are as long as possible, and of letters, digits, "-" and ".", as names of
-// objects are.
+// Words returns the words of a text in their order (see wordsIn), without "-" and "." around them.
 func Words(text string) []string {
-	return strings.FieldsFunc(text, func(c rune) bool { return c > 127 || !ofWord(byte(c)) })
-}
-
-// ofWord reports whether a byte belongs to a word.
-func ofWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.'
+	words := strings.FieldsFunc(text, notInWord)
+	for i, word := range words {
+		words[i] = strings.Trim(word, "-.")
+	}
+	return words
 }

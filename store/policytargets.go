@@ -28,6 +28,14 @@ func refsOf(o *manifest.Object) []api.PolicyTarget {
 	return nil
 }
 
+// Targets returns the objects that a policy names in targetRefs. It returns nil for other kinds.
+func Targets(o *manifest.Object) (keys []manifest.Key) {
+	for _, ref := range refsOf(o) {
+		keys = append(keys, manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: o.Key.Namespace, Name: string(ref.Name)})
+	}
+	return keys
+}
+
 // selectorsOf returns the targetSelectors of a policy. It returns nil for other kinds.
 func selectorsOf(o *manifest.Object) []api.PolicySelector {
 	switch policy := o.Value.(type) {

@@ -100,8 +100,8 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 			targets = append(targets, target)
 		}
 	}
-	for _, ref := range refsOf(o) {
-		add(manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: o.Key.Namespace, Name: string(ref.Name)})
+	for _, target := range Targets(o) {
+		add(target)
 	}
 	if len(selectorsOf(o)) > 0 {
 		for _, key := range s.selected(o) {

@@ -239,6 +239,9 @@ func (p *pipeline) hold(r *run, frozen store.Frozen) (err error) {
 		frozen.Held = p.reader.store.Held()
 	}
 	change := p.reader.freeze(frozen, p.tree.Root)
+	if p.gate != nil {
+		change.Problems = p.gate.warned(change.Problems, p.tree.Root)
+	}
 	r.change.Problems, r.change.Stale = change.Problems, change.Stale
 	r.time("translate", func() { err = p.translation.take(change) })
 	return err

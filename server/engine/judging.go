@@ -7,6 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // maxJudgements bounds how often one revision is translated to find the edits that take no effect.
@@ -16,8 +17,8 @@ const maxJudgements = 16
 // back, and the rest is translated again, until no edit has an error.
 //
 // An edit whose error is there without it, too, is applied after all: somebody else brought the error, for example who
-// removed a Secret. It ends, because a unit goes from candidate over live to forced and never back. It depends on no
-// order, because each round moves all units of which it is true.
+// removed a Secret. It ends, because a unit goes from candidate over live to forced, and back to candidate only once
+// (tryAgain). It depends on no order, because each round moves all units of which it is true.
 type judging struct {
 	*pipeline
 	run    *run
@@ -54,8 +55,9 @@ func (p *pipeline) tryEdits(r *run) error {
 		}
 	}
 	held := j.reader.store.Held()
+	isHeld := func(key manifest.Key) bool { _, ok := held[key]; return ok }
+	maps.DeleteFunc(p.versions.told, func(key manifest.Key, _ *status.Update) bool { return !isHeld(key) })
 	if len(held) > 0 {
-		isHeld := func(key manifest.Key) bool { _, ok := held[key]; return ok }
 		r.change.Set = slices.DeleteFunc(slices.Clone(r.change.Set), func(o *manifest.Object) bool { return isHeld(o.Key) })
 		r.change.Gone = slices.DeleteFunc(slices.Clone(r.change.Gone), isHeld)
 	}
@@ -247,13 +249,6 @@ func (j *judging) counting(key manifest.Key) (errs []manifest.Problem) {
 // the errors have places.
 func (j *judging) note(u *unit) {
 	u.stage, u.noted = live, map[manifest.Key][]manifest.Problem{}
-	defer func() {
-		for _, e := range u.edits {
-			problems := j.reader.store.LocateApart(u.problems(e.Key))
-			place := store.Place{File: problems[0].File, Line: problems[0].Line, Column: problems[0].Column}
-			j.notes[e.Key] = store.Held{Reason: store.Reason{Place: place, Message: problems[0].Message}, Candidate: e.After, Problems: problems}
-		}
-	}()
 	for _, e := range u.edits {
 		if errs := j.counting(e.Key); len(errs) > 0 {
 			u.noted[e.Key] = errs
@@ -270,6 +265,11 @@ func (j *judging) note(u *unit) {
 		if delete(j.versions.texts, e.Key); u.failed.Kind == "" && !u.failed.IsZero() {
 			j.versions.texts[e.Key] = u.failed.Name
 		}
+	}
+	for _, e := range u.edits {
+		problems := j.reader.store.LocateApart(u.problems(e))
+		place := store.Place{File: problems[0].File, Line: problems[0].Line, Column: problems[0].Column}
+		j.notes[e.Key] = store.Held{Reason: store.Reason{Place: place, Message: problems[0].Message}, Candidate: e.After, Problems: problems}
 	}
 }
 

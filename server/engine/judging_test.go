@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+	"k8s.io/apimachinery/pkg/api/meta"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -231,5 +233,26 @@ spec:
 		p.reload(folder)
 		check("after a restart")
 		end()
+	}
+}
+
+// A route whose edit is taken back because of an edit of its Gateway, and then takes effect, has its own status.
+func TestAnEditThatTakesEffectAtASecondTryHasItsStatus(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "one", false, routeTo("one.test"))))
+	p.reload(tree(strings.Replace(oneGateway, "protocol: HTTP", "protocol: HTPS", 1) + "\n" + object("HTTPRoute", "one", false, routeTo("two.test"))))
+	if got := answers(r); got["two.test"] != "redirect" || got["one.test"] != "" {
+		t.Fatalf("%v", got)
+	}
+	last := map[string]bool{}
+	for _, result := range r.published {
+		for _, u := range result.Status {
+			if routes, ok := u.Status.(*gwv1.RouteStatus); ok {
+				last[u.Key.Name] = meta.IsStatusConditionTrue(routes.Parents[0].Conditions, string(gwv1.RouteConditionAccepted))
+			}
+		}
+	}
+	if !last["one"] {
+		t.Error("the status of the route is that of its first try")
 	}
 }

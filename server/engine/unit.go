@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/policy"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // unit has edits that take effect together, or not at all. Mostly it is one edit. A policy that protects, the objects that
@@ -24,7 +25,7 @@ type unit struct {
 	fixed bool // it stays live in this judging, whatever its errors are
 }
 
-// stage says what a unit is in a judging. It never goes back.
+// stage says what a unit is in a judging.
 type stage int
 
 const (
@@ -41,13 +42,21 @@ func (u *unit) hasLive(folder *store.Store) bool {
 // waitsFor is the code of the problem that an edit waits for another object of its unit.
 const waitsFor = "WaitsFor"
 
-// notApplied is what the message of an error of an edit ends with.
-const notApplied = "; the edit is not applied, and the version before it is still served"
+// meanwhile says what is served while an edit is not applied.
+func meanwhile(e store.Edit) string {
+	switch {
+	case e.Before == nil:
+		return "the new object is not served"
+	case e.After == nil:
+		return "the object is still served"
+	}
+	return "the version before it is still served"
+}
 
-// problems returns what is wrong with the edit of an object of the unit.
-func (u *unit) problems(key manifest.Key) (all []manifest.Problem) {
-	for _, p := range u.noted[key] {
-		p.Message += notApplied
+// problems returns what is wrong with an edit of the unit.
+func (u *unit) problems(e store.Edit) (all []manifest.Problem) {
+	for _, p := range u.noted[e.Key] {
+		p.Message += "; the edit is not applied, and " + meanwhile(e)
 		all = append(all, p)
 	}
 	if len(all) > 0 {
@@ -55,12 +64,12 @@ func (u *unit) problems(key manifest.Key) (all []manifest.Problem) {
 	}
 	cause := nameOf(u.fault())
 	p := manifest.Problem{
-		Code: waitsFor, Severity: manifest.Error, Object: key,
-		Message: "the edit waits for " + cause + ", which has an error: both take effect together. The version before it is still served",
+		Code: waitsFor, Severity: manifest.Error, Object: e.Key,
+		Message: "the edit waits for " + cause + ", which has an error: both take effect together; until then, " + meanwhile(e),
 		Hint:    "fix the error of " + cause,
 	}
 	if u.fault().IsZero() {
-		p.Message = "the edits of this namespace depend on each other in too many ways; the version before this one is still served"
+		p.Message = "the edits of this namespace depend on each other in too many ways: this one is not applied, and " + meanwhile(e)
 		p.Hint = "make fewer edits at once"
 	}
 	return []manifest.Problem{p}
@@ -172,7 +181,7 @@ func newTying(edits []store.Edit) tying {
 				continue
 			}
 			t.byContent(version)
-			for _, key := range slices.Concat(store.Targets(version), store.Extensions(version)) {
+			for _, key := range slices.Concat(store.Targets(version), extensions(version)) {
 				name(key)
 			}
 		}
@@ -209,11 +218,21 @@ func (t tying) byContent(o *manifest.Object) {
 			t.tie(o.Key, target)
 		}
 	}
-	for _, extension := range store.Extensions(o) {
-		if extension.Kind == api.KindTrafficPolicy {
-			t.tie(o.Key, extension)
+	for _, extension := range extensions(o) {
+		t.tie(o.Key, extension)
+	}
+}
+
+// extensions returns the TrafficPolicies that the filters of a route name.
+func extensions(o *manifest.Object) (keys []manifest.Key) {
+	for _, rule := range route.Rules(o) {
+		for _, filter := range rule.Filters {
+			if ref := filter.ExtensionRef; ref != nil && route.IsTrafficPolicy(ref) {
+				keys = append(keys, manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: o.Key.Namespace, Name: string(ref.Name)})
+			}
 		}
 	}
+	return keys
 }
 
 // byWords ties an object whose text is invalid, or a text that cannot be parsed, to what its words name: a policy to routes
@@ -249,9 +268,5 @@ func isPolicy(key manifest.Key) bool {
 
 // isRoute reports whether a key is that of a route.
 func isRoute(key manifest.Key) bool {
-	switch key.Kind {
-	case "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(route.Kinds(), func(kind route.Kind) bool { return kind.Name == key.Kind })
 }
