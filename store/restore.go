@@ -46,8 +46,8 @@ func (s *Store) Unsaved() []Saved {
 	return all
 }
 
-// Saved returns all served objects but the closed ones (closeUnreadable), sorted by key. It includes restored Secrets and policies whose content was
-// not saved, with only Key and Path.
+// Saved returns all served objects but the closed ones (closeUnreadable), sorted by key. It includes restored Secrets
+// and policies whose content was not saved, with only Key and Path.
 func (s *Store) Saved() []Saved {
 	all := make([]Saved, 0, len(s.serving.served)+len(s.saves.absent))
 	for key := range s.serving.served {

@@ -7,7 +7,6 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/translate/status"
 )
 
 // maxJudgements bounds how often one revision is translated to find the edits that take no effect.
@@ -39,7 +38,10 @@ func (p *pipeline) tryEdits(r *run) error {
 	if r.change.Hold != "" {
 		return nil
 	}
-	j := &judging{pipeline: p, run: r, scope: scopeOf(r), kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{}, closed: map[manifest.Key]string{}, member: map[manifest.Key]*unit{}}
+	j := &judging{
+		pipeline: p, run: r, scope: scopeOf(r), kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{},
+		closed: map[manifest.Key]string{}, member: map[manifest.Key]*unit{},
+	}
 	if err := j.begin(); err != nil {
 		return err
 	}
@@ -55,9 +57,9 @@ func (p *pipeline) tryEdits(r *run) error {
 		}
 	}
 	held := j.reader.store.Held()
-	isHeld := func(key manifest.Key) bool { _, ok := held[key]; return ok }
-	maps.DeleteFunc(p.versions.told, func(key manifest.Key, _ *status.Update) bool { return !isHeld(key) })
+	p.versions.settle(held, p.translation.withheld.closed())
 	if len(held) > 0 {
+		isHeld := func(key manifest.Key) bool { _, ok := held[key]; return ok }
 		r.change.Set = slices.DeleteFunc(slices.Clone(r.change.Set), func(o *manifest.Object) bool { return isHeld(o.Key) })
 		r.change.Gone = slices.DeleteFunc(slices.Clone(r.change.Gone), isHeld)
 	}
@@ -123,10 +125,10 @@ func (j *judging) begin() error {
 			return err
 		}
 	}
-	for key := range j.versions.told {
-		if _, still := j.kept[key]; !still {
+	for key := range j.versions.trials {
+		if _, still := j.kept[key]; !still && j.closed[key] == "" {
 			j.versions.fresh[key] = true
-			delete(j.versions.told, key)
+			delete(j.versions.trials, key)
 		}
 	}
 	edits := slices.DeleteFunc(j.reader.store.Edits(), func(e store.Edit) bool { _, closed := j.versions.closed[e.Key]; return closed })
@@ -173,9 +175,9 @@ func scopeOf(r *run) scope {
 // concerns reports whether the run may matter to a held edit. A text that cannot be parsed may be gone, which changes no
 // object.
 func (j *judging) concerns(held manifest.Key) bool {
-	s := j.scope
-	return s.wide || s.namespaces[held.Namespace] || j.versions.texts[held] != "" || s.asked && j.versions.asks[held] ||
-		slices.ContainsFunc(j.versions.elsewhere[held], func(namespace string) bool { return s.namespaces[namespace] })
+	s, last := j.scope, j.versions.trials[held]
+	return s.wide || s.namespaces[held.Namespace] || last.text != "" || s.asked && last.asks ||
+		slices.ContainsFunc(last.elsewhere, func(namespace string) bool { return s.namespaces[namespace] })
 }
 
 // round takes back the edits with errors, and applies those whose errors are there without them. The result more is true
@@ -253,17 +255,16 @@ func (j *judging) note(u *unit) {
 		if errs := j.counting(e.Key); len(errs) > 0 {
 			u.noted[e.Key] = errs
 		}
-		if now := j.translation.translator.Status(e.Key); now != nil && e.After != nil {
-			j.versions.told[e.Key] = now
+		now := trialOfEdit{elsewhere: namespacesIn(j.reader.store.WordsOf(e.Key)), asks: slices.ContainsFunc(u.noted[e.Key], ofIssuer)}
+		if e.After != nil {
+			now.status = j.translation.translator.Status(e.Key)
 		}
-		j.versions.fresh[e.Key] = true
-		j.versions.elsewhere[e.Key] = namespacesIn(j.reader.store.WordsOf(e.Key))
-		if slices.ContainsFunc(u.noted[e.Key], ofIssuer) {
-			j.versions.asks[e.Key] = true
+		if u.failed.Kind == "" {
+			now.text = u.failed.Name
+		}
+		j.versions.trials[e.Key], j.versions.fresh[e.Key] = now, true
+		if now.asks {
 			j.versions.issuers = slices.Concat(j.versions.issuers, j.translation.translator.Preview().Issuers)
-		}
-		if delete(j.versions.texts, e.Key); u.failed.Kind == "" && !u.failed.IsZero() {
-			j.versions.texts[e.Key] = u.failed.Name
 		}
 	}
 	for _, e := range u.edits {

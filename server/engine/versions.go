@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
@@ -16,25 +15,45 @@ import (
 type versions struct {
 	// errors are the problems of the translation that is served.
 	errors []manifest.Problem
-	// told has the statuses of the held edits, from their last trial.
-	told map[manifest.Key]*status.Update
 	// closed are the new routes that wait for others, as published: for whom they wait.
 	closed map[manifest.Key]string
-	// elsewhere has the namespaces that the texts of held edits refer to.
-	elsewhere map[manifest.Key][]string
-	// texts has, for each edit that waits for a text that cannot be parsed, the place of this text.
-	texts map[manifest.Key]string
-	// asks are the held edits that wait for the answer of an OpenID provider. issuers has these providers, and maybe others.
-	asks    map[manifest.Key]bool
+	// trials has what the last trial found of each edit that is held, and of each route in closed.
+	trials map[manifest.Key]trialOfEdit
+	// issuers has the OpenID providers that held edits wait for, and maybe others.
 	issuers []string
 	// fresh are the objects whose status changes in this run, because their edits are judged.
 	fresh map[manifest.Key]bool
 }
 
+// trialOfEdit is what the trial of an edit found, which is not applied.
+type trialOfEdit struct {
+	status    *status.Update // of the object; nil if it has none, or if the object is a closed route
+	elsewhere []string       // the namespaces that its text refers to
+	text      string         // the place of the text that cannot be parsed, for which it waits
+	asks      bool           // it waits for the answer of an OpenID provider
+}
+
 func newVersions() versions {
-	return versions{
-		told: map[manifest.Key]*status.Update{}, fresh: map[manifest.Key]bool{}, elsewhere: map[manifest.Key][]string{},
-		texts: map[manifest.Key]string{}, asks: map[manifest.Key]bool{},
+	return versions{trials: map[manifest.Key]trialOfEdit{}, fresh: map[manifest.Key]bool{}}
+}
+
+// settle forgets the trials of all edits but those that are held, and of the routes that are closed.
+func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.Key]*withheld) {
+	asks := false
+	for key, trial := range v.trials {
+		_, isHeld := held[key]
+		switch {
+		case isHeld:
+			asks = asks || trial.asks
+		case closed[key] != nil: // its status is that of the closed copy
+			trial.status = nil
+			v.trials[key] = trial
+		default:
+			delete(v.trials, key)
+		}
+	}
+	if !asks {
+		v.issuers = nil
 	}
 }
 
@@ -45,20 +64,13 @@ func (v *versions) published(problems []manifest.Problem, closed map[manifest.Ke
 	for key, w := range closed {
 		v.closed[key] = w.waits
 	}
-	holding, held := map[string]bool{}, folder.Held()
-	for key, place := range v.texts {
-		if _, still := held[key]; still || closed[key] != nil {
-			holding[place] = true
-		} else {
-			delete(v.texts, key)
+	holding := map[string]bool{}
+	for _, trial := range v.trials {
+		if trial.text != "" {
+			holding[trial.text] = true
 		}
 	}
 	folder.TextsStand(holding)
-	maps.DeleteFunc(v.elsewhere, func(key manifest.Key, _ []string) bool { _, still := held[key]; return !still && closed[key] == nil })
-	maps.DeleteFunc(v.asks, func(key manifest.Key, _ bool) bool { _, still := held[key]; return !still })
-	if len(v.asks) == 0 {
-		v.issuers = nil
-	}
 }
 
 // restate corrects the statuses of a Result: a held edit has that of its last trial. The Result also has the OpenID
@@ -68,13 +80,13 @@ func (v *versions) restate(result *translate.Result, of translator) {
 		result.Issuers = slices.Compact(slices.Sorted(slices.Values(slices.Concat(result.Issuers, v.issuers))))
 	}
 	for i, u := range result.Status {
-		if told := v.told[u.Key]; told != nil {
-			result.Status[i] = *told
+		if last := v.trials[u.Key].status; last != nil {
+			result.Status[i] = *last
 		}
 		delete(v.fresh, u.Key)
 	}
 	for key := range v.fresh {
-		now := v.told[key]
+		now := v.trials[key].status
 		if now == nil {
 			now = of.Status(key)
 		}
