@@ -49,6 +49,9 @@ type Invalid struct {
 	Extensions []manifest.Key
 	// Unserved is true for a policy of a kind that gatefold does not serve, and that may protect its targets.
 	Unserved bool
+	// Unprogrammed is true for such a policy if it may limit who can connect, so that 500 is not enough: the listeners that
+	// it targets accept no connections.
+	Unprogrammed bool
 	// Route has what can be read of an HTTPRoute or GRPCRoute (see readableRoute). It is nil for any other object.
 	Route *manifest.Object
 	// Source is the kind of file that the object comes from.

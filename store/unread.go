@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // Text is a document that cannot be parsed, and that may define objects that gatefold serves.
@@ -71,5 +72,6 @@ func (f *file) unparsed() (all []*document) {
 
 // isOfGatefold reports whether a text has a word by which objects are known that protect, or that are protected.
 func isOfGatefold(text string) bool {
-	return strings.Contains(text, api.Group) || strings.Contains(text, gatewayGroup)
+	return strings.Contains(text, api.Group) || strings.Contains(text, gatewayGroup) ||
+		slices.ContainsFunc(schema.ClosingKinds(), func(k schema.KindNotServed) bool { return strings.Contains(text, k.Group) })
 }

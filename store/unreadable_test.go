@@ -175,7 +175,9 @@ func TestUnreadablePolicies(t *testing.T) {
 		{"only a route", []files{{"x.yaml": "targetRefs: [{name: cart}]\n", "r.yaml": cart + "---\n" + none}}, []string{""}},
 		{"a route that is broken", []files{{"x.yaml": strings.Replace(late, "spec:", "spec: [targetRefs", 1), "r.yaml": cart}}, []string{""}},
 		{"an autoscaler of a chart", []files{{"x.yaml": "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {name: {{ .Release.Name }}-cart}\n", "r.yaml": cart}}, []string{""}},
-		{"a policy of another program", []files{{"x.yaml": strings.NewReplacer("gateway.kgateway.dev", "gateway.envoyproxy.io", "TrafficPolicy", "SecurityPolicy").Replace(broken), "r.yaml": cart}}, []string{""}},
+		{"a policy of another program that may protect", []files{{"x.yaml": strings.NewReplacer("gateway.kgateway.dev", "gateway.envoyproxy.io", "TrafficPolicy", "SecurityPolcy").Replace(broken), "r.yaml": cart + "---\n" + help}}, []string{"cart"}},
+		{"such a policy without a kind", []files{{"x.yaml": strings.NewReplacer("gateway.kgateway.dev", "security.istio.io", "kind: TrafficPolicy\n", "").Replace(broken), "r.yaml": cart + "---\n" + help}}, []string{"cart"}},
+		{"a policy of another program", []files{{"x.yaml": strings.NewReplacer("gateway.kgateway.dev", "gateway.envoyproxy.io", "TrafficPolicy", "FilterPolicy").Replace(broken), "r.yaml": cart}}, []string{""}},
 	} {
 		s, saved := newStore(t, saving), ledger{}
 		held := newHeld()

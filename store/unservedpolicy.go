@@ -76,11 +76,33 @@ func (d *documentReader) closeUnserved(at fieldPath, object map[string]any, why 
 	if len(validation.IsDNS1123Subdomain(of.Name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
 		return ""
 	}
+	limits := limitsConnections(d.written(at)["spec"])
 	d.rejected = append(d.rejected, rejectedObject{key: of, place: d.nameAt(at), invalid: &Invalid{
-		Key: of, Targets: targets, Unserved: true, Mistakes: []Mistake{{Field: "kind", Message: why}},
+		Key: of, Targets: targets, Unserved: true, Unprogrammed: limits, Mistakes: []Mistake{{Field: "kind", Message: why}},
 	}})
-	how := closureOf(manifest.Key{Kind: api.KindTrafficPolicy}, targets[0])
-	return namesOf(targets, namespace) + " " + numbered(targets, how.one, how.several) + " because of it"
+	how, more := closureOf(manifest.Key{Kind: api.KindTrafficPolicy}, targets[0]), ""
+	if limits && (targets[0].Kind == kindGateway || targets[0].Kind == "ListenerSet") {
+		how = closure{"accepts no connections", "accept no connections"}
+		more = "; on a port that other listeners have, too, its hosts answer 500"
+	}
+	return namesOf(targets, namespace) + " " + numbered(targets, how.one, how.several) + " because of it" + more
+}
+
+// limitsConnections reports whether the spec of a ListenerPolicy or HTTPListenerPolicy of kgateway has a field, at any
+// depth, because of which not everybody can connect: listeners without it would trust whoever connects.
+func limitsConnections(value any) bool {
+	switch v := value.(type) {
+	case []any:
+		return slices.ContainsFunc(v, limitsConnections)
+	case map[string]any:
+		for key, inner := range v {
+			key, _, _ = strings.Cut(key, repeated)
+			if inner != nil && (key == "clientCertificateValidation" || key == "proxyProtocol") || limitsConnections(inner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unservedPolicy returns the record of a policy that gatefold does not serve, with at most maxUnserved targets.

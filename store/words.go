@@ -10,6 +10,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // A text that cannot be read may be a policy, and nobody knows what it would have protected. So its words count: what
@@ -56,7 +57,7 @@ func readWords(text []byte) *wording {
 }
 
 // wordsOf returns the words of a text that cannot be read. It returns nil if the text is no policy: if it has none of
-// the words by which a policy is known, if it is a text of another program, or if it has only objects of harmlessKinds.
+// the words by which a policy is known, also one of another product (isClosing), if it is a text of another program, or if it has only objects of harmlessKinds.
 func wordsOf(text []byte) *wording {
 	if bytes.IndexByte(text, 0) >= 0 { // UTF-16
 		text = bytes.ReplaceAll(text, []byte{0}, nil)
@@ -72,7 +73,13 @@ func wordsOf(text []byte) *wording {
 	misspelt := slices.ContainsFunc(kinds, func(kind string) bool {
 		return isNearly(kind, api.KindTrafficPolicy) || isNearly(kind, kindBackendTLSPolicy)
 	})
-	if harmless || foreign || !misspelt && !containsAny(text, gatewayGroup, api.Group, api.KindTrafficPolicy, kindBackendTLSPolicy, "targetRef", "targetSelectors") {
+	closing := isClosing(text, kinds, versions)
+	switch {
+	case harmless:
+		return nil
+	case closing:
+		return readWords(text)
+	case foreign || !misspelt && !containsAny(text, gatewayGroup, api.Group, api.KindTrafficPolicy, kindBackendTLSPolicy, "targetRef", "targetSelectors"):
 		return nil
 	}
 	w := readWords(text)
@@ -81,6 +88,20 @@ func wordsOf(text []byte) *wording {
 		return w
 	}
 	return nil
+}
+
+// isClosing reports whether a text may be a policy of another product that closes its targets (schema.ClosingKinds). It
+// has nearly the kind and the group of one, or one of the two where the other is missing. The other parameters are the
+// topValues of the text.
+func isClosing(text []byte, kinds, versions []string) bool {
+	return slices.ContainsFunc(schema.ClosingKinds(), func(k schema.KindNotServed) bool {
+		kind := slices.ContainsFunc(kinds, func(kind string) bool { return isNearly(kind, k.Kind) })
+		group := slices.ContainsFunc(versions, func(version string) bool {
+			group, _, _ := strings.Cut(version, "/")
+			return isNearly(group, k.Group)
+		})
+		return kind && (group || len(versions) == 0) || len(kinds) == 0 && (group || bytes.Contains(text, []byte(k.Group+"/")))
+	})
 }
 
 // allAre reports whether there are words, and the function is returns true for all of them.

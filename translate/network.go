@@ -18,6 +18,7 @@ type network struct {
 	certificates *certificateRules
 	namespaces   *namespaceRules
 	classes      *classRules
+	trafficAims  targetRules
 	gateways     *gatewayRules
 	coverage     *coverageRules
 	references   *referenceRules
@@ -108,7 +109,9 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.namespaces = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
 	n.classes = newClassRules(e, classIn{near: n.hints.near, classes: in.classes, gateways: in.gateways, assumed: n.Assume.Classes})
 	addresses := newAddressRules(e, addressIn{class: n.classes.class, gateways: in.gateways, AddressPool: n.AddressPool, Bind: n.Bind})
+	n.trafficAims = newTrafficAims(e, n.aims(), in.routes, in.gateways, in.listenerSets)
 	n.gateways = newGatewayRules(e, gatewayIn{
+		aims: n.trafficAims, unprogrammed: newUnprogrammed(e, in.invalid),
 		hintRules: n.hints, namespaceRules: n.namespaces, authority: n.certificates.authority, certificate: n.certificates.certificate,
 		class: n.classes.class, addressRules: addresses,
 		gateways: in.gateways, listenerSets: in.listenerSets, routes: in.routes, namespaces: in.namespaces,
@@ -131,7 +134,7 @@ func (n *network) addGateways(e *memo.Engine) {
 func (n *network) addPolicies(e *memo.Engine) {
 	in := n.in
 	n.policies = newPolicyRules(e, policyIn{
-		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, targetRulesIn: n.aims(),
+		hintRules: n.hints, extensionRules: n.extensions, credentialRules: n.credentials, targetRulesIn: n.aims(), aims: n.trafficAims,
 		expressionTextRules: newExpressionTextRules(e, in.trafficPolicies, n.MaxCopies),
 		trafficPolicies:     in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})

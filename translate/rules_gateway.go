@@ -29,6 +29,8 @@ type gatewayIn struct {
 	holders      *holdersInput
 	clientIndex  *memo.Index[manifest.Key, manifest.Key]
 	invalid      *memo.Input[manifest.Key, *store.Invalid]
+	aims         targetRules
+	unprogrammed *memo.Fold[string, manifest.Key, struct{}, int]
 }
 
 // gatewayRules read Gateways and ListenerSets, and decide which Gateway gets which port.
@@ -188,7 +190,7 @@ func (r *gatewayRules) runGateway(c *memo.Ctx, key manifest.Key) *listen.Gateway
 	}
 	return g.WithHolders(func(at listen.Socket) string {
 		return r.holders.Get(c, at)[g.Name]
-	}, func(l *listen.Listener) *listen.Taking { return r.rivals.taking(c, g.Name, l) })
+	}, func(l *listen.Listener) *listen.Taking { return r.rivals.taking(c, g.Name, l) }, r.policiesAgainst(c, g))
 }
 
 // runPart returns the listeners that one object, the Gateway itself or a ListenerSet, defines for a Gateway. If

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -70,7 +71,7 @@ func (r *hostPolicyRules) listenerOf(c *memo.Ctx, key tableKey) (at listenerKey,
 
 // listenerConditions returns the conditions of a listener (l). The parameter gateway is "namespace/name" of its
 // Gateway. If the policies of the listener make routes answer 500, or make Envoy refuse connections or datagrams,
-// one more condition says so.
+// one more condition says so; not where the listener accepts no connections because of them (listen.Gateway.WithHolders).
 func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *listen.Listener, generation int64) []metav1.Condition {
 	out := status.ListenerConditions(l, generation)
 	if !r.in.policed.Get(c, gateway) {
@@ -81,7 +82,7 @@ func (r *hostPolicyRules) listenerConditions(c *memo.Ctx, gateway string, l *lis
 	if l.SpeaksHTTP() {
 		closed = all.Closed
 	}
-	if closed != nil {
+	if closed != nil && l.Taken.Reason != gwv1.ListenerReasonInvalid {
 		out = append(out, status.ListenerClosed(l, generation, closed.Why))
 	}
 	return out

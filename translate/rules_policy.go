@@ -82,6 +82,7 @@ type policyIn struct {
 	*credentialRules
 	*expressionTextRules
 	targetRulesIn
+	aims            targetRules
 	trafficPolicies *objects
 	routes          *objects
 	gateways        *objects
@@ -97,15 +98,19 @@ type policyRules struct {
 }
 
 func newPolicyRules(e *memo.Engine, in policyIn) *policyRules {
-	r := &policyRules{in: in}
+	r := &policyRules{in: in, aims: in.aims}
 	r.policy = memo.NewRule(e, "policy", r.runPolicy, deepEqual)
 	memo.Each(r.policy, in.trafficPolicies)
-	r.aims = newTargetRules(e, in.targetRulesIn, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
-		from, _ := manifest.As[*api.TrafficPolicy](object)
-		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
-	}, in.routes, in.gateways, in.listenerSets)
 	r.policies = memo.NewRule(e, "policies", r.runPolicies, deepEqual)
 	return r
+}
+
+// newTrafficAims declares the rules for the targets of TrafficPolicies, and of policies that are not served.
+func newTrafficAims(e *memo.Engine, in targetRulesIn, candidates ...*objects) targetRules {
+	return newTargetRules(e, in, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
+		from, _ := manifest.As[*api.TrafficPolicy](object)
+		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
+	}, candidates...)
 }
 
 func (r *policyRules) report(all *problemFold) {

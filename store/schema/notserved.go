@@ -76,6 +76,12 @@ type KindNotServed struct {
 // policy are served without it.
 const IgnoreAnnotation = "gatefold.io/ignore"
 
+// ClosingKinds returns the kinds of other products than kgateway whose policies close their targets
+// (KindNotServed.Closes).
+func ClosingKinds() []KindNotServed {
+	return slices.DeleteFunc(slices.Clone(readNotServed().Kinds), func(k KindNotServed) bool { return !k.Closes || k.Of == "" })
+}
+
 // readNotServed returns the content of notServedFile, which it reads once.
 var readNotServed = sync.OnceValue(func() (all notServed) {
 	text, err := crds.ReadFile(notServedFile)

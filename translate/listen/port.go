@@ -172,9 +172,9 @@ func unspecified(address string) bool {
 // WithHolders returns a copy of the Gateway in which listeners are not served if another Gateway binds their port, or
 // if they would take a host from another namespace. Each of these listeners has a problem. The function holder returns
 // the name of the other Gateway that binds a port, or "" if there is none. The function taking returns the reason why a
-// listener may not have its host, or nil. WithHolders also sets the fields hosts and shared of the copy (see
-// indexHosts).
-func (g *Gateway) WithHolders(holder func(Socket) string, taking func(*Listener) *Taking) *Gateway {
+// listener may not have its host, or nil. The function against returns why a listener must accept no connections, or ""
+// (see closePorts). WithHolders also sets the fields hosts and shared of the copy (see indexHosts).
+func (g *Gateway) WithHolders(holder func(Socket) string, taking func(*Listener) *Taking, against func(*Listener) string) *Gateway {
 	out := *g
 	out.Listeners = nil
 	out.Problems = slices.Clone(g.Problems)
@@ -197,8 +197,33 @@ func (g *Gateway) WithHolders(holder func(Socket) string, taking func(*Listener)
 		}
 		out.Listeners = append(out.Listeners, l)
 	}
+	out.closePorts(against)
 	out.indexHosts()
 	return &out
+}
+
+// closePorts stops listeners that must accept no connections, if no other listener has their port. On a shared port, a
+// listener without its host would leave the host to a wider one; there, the hosts of such a listener answer 500, as the
+// targets of all policies do that cannot be used.
+func (g *Gateway) closePorts(against func(*Listener) string) {
+	reasons, open := map[*Listener]string{}, map[Socket]bool{}
+	for _, l := range g.Listeners {
+		if !l.Serves() {
+			continue
+		}
+		if why := against(l); why != "" {
+			reasons[l] = why
+		} else {
+			open[l.Socket()] = true
+		}
+	}
+	for i, l := range g.Listeners {
+		if why := reasons[l]; why != "" && !open[l.Socket()] {
+			copied := *l
+			copied.Taken = manifest.Because(gwv1.ListenerReasonInvalid, why)
+			g.Listeners[i] = &copied
+		}
+	}
 }
 
 // Binds reports whether the Gateway has a port on all of the addresses. The result is false for a nil Gateway.

@@ -80,7 +80,11 @@ func GatewayProgrammed(g *listen.Gateway) metav1.Condition {
 		return pending(gwv1.GatewayConditionProgrammed, g.Generation)
 	}
 	for _, l := range g.ListenersOf(g.Origin.Key) {
-		if !l.Taken.Good() {
+		switch {
+		case l.Taken.Good():
+		case l.Taken.Reason == gwv1.ListenerReasonInvalid:
+			return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonInvalid, l.Taken.Message)
+		default:
 			return programmed(gwv1.GatewayConditionProgrammed, g.Generation, gwv1.GatewayReasonAddressNotUsable, l.Taken.Message)
 		}
 	}
