@@ -58,7 +58,7 @@ func (s *Server) Publish(result translate.Result) {
 			s.verdicts.forget(gateway)
 		}
 	}
-	s.metrics.Published(s.union.Count, len(result.Stale), result.Certificates)
+	s.metrics.Published(s.union.Count, result.Stale, result.Certificates)
 	if first {
 		s.published = true
 		s.intake.Loaded()

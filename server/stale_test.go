@@ -22,7 +22,7 @@ func TestStaleObjectsAreShown(t *testing.T) {
 	service := manifest.Key{Kind: "Service", Namespace: "shop", Name: "cart"}
 	policy := manifest.Key{Group: gwv1.GroupName, Kind: "BackendTLSPolicy", Namespace: "shop", Name: "tls"}
 	stale := []store.Stale{
-		{Key: service, Since: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Place: store.Place{File: "a.yaml", Line: 3, Column: 1}, Message: "no"},
+		{Key: service, Since: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Place: store.Place{File: "a.yaml", Line: 3, Column: 1}, Message: "no", Stage: store.StageCheck, Protects: true, Unsaved: true},
 		{Key: policy, Targets: []manifest.Key{route, service}},
 	}
 	set := []status.Update{{Key: route, Status: &gwv1.RouteStatus{}}, {Key: policy, Status: &gwv1.PolicyStatus{}}}
@@ -31,11 +31,14 @@ func TestStaleObjectsAreShown(t *testing.T) {
 	var page struct {
 		Items []struct {
 			APIVersion string
-			Stale      *struct{ Since, File, Message string }
+			Stale      *struct {
+				Since, File, Message, Stage string
+				Protects, Unsaved           bool
+			}
 		}
 	}
 	r.read(t, "/api/v1/status/Service/shop/cart", &page)
-	if s := page.Items[0].Stale; page.Items[0].APIVersion != "v1" || s == nil || s.Since != "2026-01-02T03:04:05Z" || s.File != "a.yaml" {
+	if s := page.Items[0].Stale; page.Items[0].APIVersion != "v1" || s == nil || s.Since != "2026-01-02T03:04:05Z" || s.File != "a.yaml" || s.Stage != "check" || !s.Protects || !s.Unsaved {
 		t.Errorf("the page has %+v", page)
 	}
 	r.Publish(translate.Result{Stale: stale})

@@ -102,6 +102,16 @@ func (s *Store) ServedIn(in map[string]bool, wanted func(manifest.Key) bool) (al
 	return all
 }
 
+// ServedOf returns the served objects whose keys are wanted, in no order.
+func (s *Store) ServedOf(wanted func(manifest.Key) bool) (all []*manifest.Object) {
+	for key, at := range s.serving.served {
+		if wanted(key) {
+			all = append(all, at.object)
+		}
+	}
+	return all
+}
+
 // WordsOf returns the words in the folder's texts of an object: in its definitions, valid or not, and for a stale object in
 // the texts of its file that cannot be parsed. A word may be there twice.
 func (s *Store) WordsOf(key manifest.Key) (words []string) {

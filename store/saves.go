@@ -11,6 +11,7 @@ import (
 // content.
 type saves struct {
 	on       bool                      // Options.Save
+	secrets  bool                      // Options.SaveSecrets
 	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved
 	absent   map[manifest.Key]string   // files of objects that were restored without content, such as Secrets
 	restored bool                      // Restore was called, and the restored objects were not in any Change yet
@@ -21,6 +22,11 @@ func (s *saves) changed(key manifest.Key) {
 	if s.on {
 		s.unsaved[key] = struct{}{}
 	}
+}
+
+// lost reports whether a restart would not know the served version of an object, because it is not saved.
+func (s *saves) lost(key manifest.Key, object *manifest.Object) bool {
+	return !s.on || !s.secrets && confidential(key, object)
 }
 
 // history has, for each key that changed since Applied was last called, the object that was served at that

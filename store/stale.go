@@ -28,6 +28,41 @@ type Stale struct {
 	Targets []manifest.Key
 	// Message is the message of the error that makes the object stale. It is "" if the file has no error.
 	Message string
+	// Stage is the stage at which the folder's version fails.
+	Stage Stage
+	// Protects is true if the edit that is not applied may take away access: it is that of a policy that protects, of what
+	// such a policy uses, or of what allows references. The caller of the Store sets it.
+	Protects bool
+	// Unsaved is true if the saved state does not have the version that is served: after a restart, the object is new.
+	Unsaved bool
+}
+
+// Stage is the stage at which an edit fails, so that it is not applied.
+type Stage string
+
+// The stages of an edit, in their order. An edit that an Envoy rejects makes no object stale.
+const (
+	StageRead      Stage = "read"      // the text cannot be read: it is no YAML, or its file is empty or cannot be read
+	StageCheck     Stage = "check"     // the schema refuses the object
+	StageTranslate Stage = "translate" // the object has an error, or waits for another object
+	StageFrozen    Stage = "frozen"    // the folder or the namespace is frozen, because of an error or a test of any object
+)
+
+// Stages returns all stages.
+func Stages() []Stage { return []Stage{StageRead, StageCheck, StageTranslate, StageFrozen} }
+
+// stageOf returns the stage at which the folder's version of a stale object fails.
+func (s *serving) stageOf(key manifest.Key) Stage {
+	_, namespace := s.frozen.Namespaces[key.Namespace]
+	switch {
+	case s.served[key].kept.frozen != nil && (namespace || s.frozen.All != nil):
+		return StageFrozen
+	case s.served[key].kept.frozen != nil:
+		return StageTranslate
+	case s.firstRejected(key, func(*rejectedDefinition) bool { return true }) != nil || len(s.fence.inside(key, s.found[key])) > 0:
+		return StageCheck
+	}
+	return StageRead
 }
 
 // maxSelected limits the list of objects that the targetSelectors of one stale policy select. Without a limit, the
@@ -78,7 +113,8 @@ func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 			at, cause := s.serving.served[key], causes.of(path, key)
 			one := Stale{
 				Key: key, Since: at.since(), Targets: s.targetsOf(at.object), Message: cause.Message,
-				Place: Place{File: path, Line: cause.Line, Column: cause.Column},
+				Place: Place{File: path, Line: cause.Line, Column: cause.Column}, Stage: s.serving.stageOf(key),
+				Unsaved: s.serving.saves.lost(key, at.object),
 			}
 			if why := at.kept.frozen; why != nil {
 				one.Place, one.Message = why.Place, why.Message

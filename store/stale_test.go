@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -64,6 +65,50 @@ func TestStale(t *testing.T) {
 
 	// A file that is valid without the object removes it; a valid version ends it.
 	step(10, files{"x.yaml": route("b", "/2"), "y.yaml": route("c", "/3")}, "")
+}
+
+// A stale object has the stage at which its newest version fails, and whether the version that is served is saved.
+func TestStaleObjectsHaveAStage(t *testing.T) {
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"
+	users := "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: p}\n" +
+		"spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}], basicAuth: {users: ['a:{SHA}x']}}\n"
+	first := map[string]string{"a.yaml": route("a", "/1"), "b.yaml": route("b", "/1"), "c.yaml": route("c", "/1"), "d.yaml": route("d", "/1"), "s.yaml": secret, "p.yaml": users}
+	second := map[string]string{
+		"a.yaml": strings.Replace(route("a", "/1"), "rules:", "rulez:", 1), "b.yaml": "kind: [\n", "c.yaml": "", "d.yaml": route("d", "/2"),
+		"s.yaml": strings.Replace(secret, "stringData", "stringDat", 1), "p.yaml": strings.Replace(users, "users:", "usrs:", 1),
+	}
+	for _, test := range []struct {
+		options Options
+		want    string
+	}{
+		{Options{}, "Secret s check unsaved, TrafficPolicy p check unsaved, HTTPRoute a check unsaved, HTTPRoute b read unsaved, HTTPRoute c read unsaved, HTTPRoute d translate unsaved"},
+		{Options{Save: true}, "Secret s check unsaved, TrafficPolicy p check unsaved, HTTPRoute a check, HTTPRoute b read, HTTPRoute c read, HTTPRoute d translate"},
+		{Options{Save: true, SaveSecrets: true}, "Secret s check, TrafficPolicy p check, HTTPRoute a check, HTTPRoute b read, HTTPRoute c read, HTTPRoute d translate"},
+	} {
+		s := newStore(t, test.options)
+		s.Apply(treeOf(first))
+		s.Applied(nil)
+		s.Apply(treeOf(second))
+		d := s.Edits()[0]
+		change := s.Freeze(Frozen{Held: map[manifest.Key]Held{d.Key: {Candidate: d.After}}})
+		stages := func(list []Stale) string {
+			var all []string
+			for _, one := range list {
+				words := fmt.Sprint(one.Key.Kind, " ", one.Key.Name, " ", one.Stage)
+				if one.Unsaved {
+					words += " unsaved"
+				}
+				all = append(all, words)
+			}
+			return strings.Join(all, ", ")
+		}
+		if got := stages(change.Stale); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+		if got := stages(s.Freeze(Frozen{All: &Reason{}}).Stale); !strings.Contains(got, "HTTPRoute d frozen") || !strings.Contains(got, "HTTPRoute a check") {
+			t.Errorf("all is frozen: %s", got)
+		}
+	}
 }
 
 // The targets of a stale policy follow the labels in its namespace. An edit of another

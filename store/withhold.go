@@ -32,5 +32,8 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 // the parameter why is the message.
 func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
 	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
-	return Stale{Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why}
+	return Stale{
+		Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why, Stage: StageTranslate,
+		Unsaved: s.serving.saves.lost(served.Key, served),
+	}
 }

@@ -16,6 +16,13 @@ type Stale struct {
 	// Place is where the error is. Message says what is wrong there.
 	store.Place
 	Message string `json:"message,omitempty"`
+	// Stage is the stage at which the newest version fails: read, check, translate or frozen.
+	Stage store.Stage `json:"stage"`
+	// Protects is true if the edit that is not applied may take away access.
+	Protects bool `json:"protects,omitempty"`
+	// Unsaved is true if the saved state does not have the version that is served: after a restart, the newest version
+	// counts as that of a new object.
+	Unsaved bool `json:"unsaved,omitempty"`
 }
 
 // newStale returns the form of s that the pages show, nil if s is nil.
@@ -23,7 +30,7 @@ func newStale(s *store.Stale) *Stale {
 	if s == nil {
 		return nil
 	}
-	return &Stale{Since: metav1.NewTime(s.Since), Place: s.Place, Message: s.Message}
+	return &Stale{Since: metav1.NewTime(s.Since), Place: s.Place, Message: s.Message, Stage: s.Stage, Protects: s.Protects, Unsaved: s.Unsaved}
 }
 
 // staleObjects has the stale objects. It is guarded by Board.mu.

@@ -48,7 +48,7 @@ func (o objectStatus) rows() []statusRow {
 }
 
 // state returns the state, reason and message for a row that shows no wrong condition. If the newest version of
-// the object is invalid, the state is "stale", and the message says why. Otherwise the state is "ok", and the
+// the object is invalid, the state is "stale" with the stage at which it fails, and the message says why. Otherwise the state is "ok", and the
 // message names the stale policies that have the object as their target.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
@@ -57,12 +57,19 @@ func (o objectStatus) state() (state, reason, message string) {
 	}
 	switch {
 	case o.Stale != nil:
-		return "stale", "LastGoodKept", oneLine("the last valid version is served since " + o.Stale.Since.UTC().Format(time.RFC3339) + "; " + staleCause(*o.Stale))
+		words := "the last valid version is served since " + o.Stale.Since.UTC().Format(time.RFC3339) + "; " + staleCause(*o.Stale)
+		if o.Stale.Unsaved {
+			words += "; " + unsavedWords
+		}
+		return "stale (" + string(o.Stale.Stage) + ")", "LastGoodKept", oneLine(words)
 	case len(policies) > 0:
 		return stateOK, "-", oneLine("of a stale policy, the last valid version is in force: " + strings.Join(policies, ", "))
 	}
 	return stateOK, "-", "-"
 }
+
+// unsavedWords says what a restart does to a stale object whose served version is not saved.
+const unsavedWords = "that version is not saved: a restart takes the newest one as that of a new object"
 
 // staleCause returns where and why the newest version is invalid: "FILE:LINE:COLUMN: MESSAGE". Without a
 // message, the text is "FILE:LINE:COLUMN has no valid version".

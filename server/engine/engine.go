@@ -123,6 +123,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 		kept,
 		issuers,
 		&runLog{log: log},
+		&editLog{log: log, reader: folder},
 		edits{srv},
 		reports{srv}, // the files of Options.StatusDir follow the server
 		manager,

@@ -33,6 +33,7 @@ type pipeline struct {
 	units  units  // which files wait for each other
 
 	versions versions // which edits are held
+	guards   guards   // which stale objects protect
 
 	tree      *watcher.Tree    // the last Tree of the folder
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
@@ -242,7 +243,8 @@ func (p *pipeline) translate(r *run) (err error) {
 	}
 	r.time("translate", func() { r.result = p.translation.result() })
 	p.versions.restate(&r.result, p.translation.translator)
-	r.result.Stale = p.translation.withheld.report(&r.result, r.change.Stale, p.reader.store)
+	stale := p.translation.withheld.report(&r.result, r.change.Stale, p.reader.store)
+	r.result.Stale = p.guards.mark(stale, r.changed(), p.reader.store)
 	r.time("locate", func() { r.problems = p.reader.located(r.change, r.result) })
 	r.result.Problems, r.errors, r.warnings = r.problems, p.reader.errors, p.reader.warnings
 	return nil

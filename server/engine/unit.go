@@ -250,8 +250,11 @@ func (t tying) byWords(failed manifest.Key, words []string) {
 	}
 }
 
-// protects reports whether an object is a policy that may protect its targets.
+// protects reports whether an object, which may be nil, is a policy that may protect its targets.
 func protects(o *manifest.Object) bool {
+	if o == nil {
+		return false
+	}
 	switch value := o.Value.(type) {
 	case *api.TrafficPolicy:
 		return policy.Protects(&value.Spec)

@@ -3,6 +3,7 @@
 package figures
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 	envoyhost "github.com/gatefold/gatefold/server/host"
 	"github.com/gatefold/gatefold/server/mtls"
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -45,7 +47,7 @@ type Set struct {
 	reloadOK   prometheus.Gauge
 	reloadTime prometheus.Gauge
 	hold       prometheus.Gauge
-	stale      prometheus.Gauge
+	stale      *prometheus.GaugeVec
 	stages     *prometheus.HistogramVec
 }
 
@@ -95,7 +97,10 @@ func New() *Set {
 		reloadOK:   gauge("gatefold_last_reload_successful", "1 when the last reload was taken over, else 0."),
 		reloadTime: gauge("gatefold_last_reload_success_timestamp_seconds", "When the last successful reload was, in Unix time."),
 		hold:       gauge("gatefold_frozen", "1 while the folder is frozen: it was emptied or is missing, and what it held before is served; else 0."),
-		stale:      gauge("gatefold_stale_objects", "Objects whose last valid version is served, as their file has no valid one."),
+		stale: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "gatefold_stale_objects",
+			Help: "Objects whose last valid version is served, by the stage at which the newest one fails: read, check, translate or frozen; protects is true if the edit that is not applied may take away access.",
+		}, []string{"stage", "protects"}),
 		stages: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gatefold_stage_duration_seconds", Help: "Time that a step of a reload took.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
@@ -128,6 +133,24 @@ func (m *Set) begin() {
 		m.taskPanics.WithLabelValues(task)
 	}
 	m.CountProblems(nil)
+	m.countStale(nil)
+}
+
+// countStale sets gatefold_stale_objects. Each stage has its series, with the value 0 if no object is stale there.
+func (m *Set) countStale(stale []store.Stale) {
+	type labels struct {
+		stage    store.Stage
+		protects bool
+	}
+	count := map[labels]int{}
+	for _, one := range stale {
+		count[labels{one.Stage, one.Protects}]++
+	}
+	for _, stage := range store.Stages() {
+		for _, protects := range []bool{true, false} {
+			m.stale.WithLabelValues(string(stage), strconv.FormatBool(protects)).Set(float64(count[labels{stage, protects}]))
+		}
+	}
 }
 
 // FollowWaiting adds the metric of how many streams wait until their first request is read. The function count
@@ -183,12 +206,12 @@ func (m *Set) StreamPanicked() { m.panics.Inc() }
 func (m *Set) TaskPanicked(task string) { m.taskPanics.WithLabelValues(task).Inc() }
 
 // Published sets the metrics of what is served. The function resources returns the number of resources of a type.
-// The parameter stale is the number of stale objects, and certificates are those in use.
-func (m *Set) Published(resources func(typ string) int, stale int, certificates []ir.Certificate) {
+// The parameter stale has the stale objects, and certificates are those in use.
+func (m *Set) Published(resources func(typ string) int, stale []store.Stale, certificates []ir.Certificate) {
 	for _, typ := range delta.Types() {
 		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(resources(typ)))
 	}
-	m.stale.Set(float64(stale))
+	m.countStale(stale)
 	m.ends.set(certificates)
 }
 

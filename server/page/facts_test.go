@@ -239,7 +239,7 @@ func TestTheOverviewBeginsWithWhatDoesNotServe(t *testing.T) {
 		{Key: key("Gateway", "edge"), Status: &gwv1.GatewayStatus{Conditions: wrong("A", "B", "C", "D", "E")}},
 		{Key: key("HTTPRoute", "fine"), Status: &gwv1.RouteStatus{}},
 		{Key: key("GRPCRoute", "again"), Status: &gwv1.RouteStatus{}},
-	}, []store.Stale{{Key: key("GRPCRoute", "again"), Since: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), Message: "unknown field"}})
+	}, []store.Stale{{Key: key("GRPCRoute", "again"), Since: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), Message: "unknown field", Stage: store.StageCheck}})
 	overview := words(known{board: shown, problems: []manifest.Problem{
 		{Severity: manifest.Warning, Code: "LastGoodKept", Object: key("GRPCRoute", "again"), File: "a.yaml", Message: "the last version", Hint: "fix it"},
 		{Severity: manifest.Error, Code: "UnknownField", Object: key("GRPCRoute", "again"), File: "a.yaml", Line: 3, Column: 5, Message: "unknown field"},
@@ -247,7 +247,7 @@ func TestTheOverviewBeginsWithWhatDoesNotServe(t *testing.T) {
 	at := 0
 	for _, next := range []string{
 		"What does not serve as written", "Gateway shop/edge – A=False RA message of A", "C=False RC message of C And 2 more conditions of Gateway shop/edge",
-		"GRPCRoute shop/calls", "GRPCRoute shop/again – stale The last valid version is served since 2030-01-02 03:04:05 UTC; unknown field",
+		"GRPCRoute shop/calls", "GRPCRoute shop/again – stale (check) The last valid version is served since 2030-01-02 03:04:05 UTC; unknown field",
 		"Problems", "error GRPCRoute shop/again unknown field a.yaml:3:5 UnknownField", "warning GRPCRoute shop/again the last version a.yaml LastGoodKept fix it", "Envoys",
 	} {
 		found := strings.Index(overview[at:], next)

@@ -96,7 +96,7 @@ func (t *treeMaker) markStale(n *TreeNode) {
 		return
 	}
 	n.Stale, n.At, n.Why = true, stale.Place, stale.Message
-	n.Name += ", stale: the last valid version is served"
+	n.Name += ", stale (" + string(stale.Stage) + "): the last valid version is served"
 	if stale.Message != "" {
 		n.Name += "; " + stale.Message
 	}
