@@ -16,7 +16,7 @@ import (
 // names and matches, and no filters or backends. So the copy gets the same requests as the route, and answers them with
 // 500 (a GRPCRoute with UNAVAILABLE). Closed returns nil for other kinds.
 func Closed(o *manifest.Object) *manifest.Object {
-	return closedCopy(o, manifest.Closed{Why: o.Key.String() + " answers 500, because gatefold failed on it"})
+	return closedCopy(o, manifest.Closed{Why: o.Key.String() + " answers 500 until its error is fixed"})
 }
 
 // closedCopy returns the closed copy of an HTTPRoute or GRPCRoute for the given reason, and nil for other kinds.

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // heldEdit is an edit with a mistake, of a file of a served folder.
@@ -122,7 +127,10 @@ func TestAnEditWithAMistakeIsNotApplied(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			right := string(text)
+			right, before := string(text), t.TempDir()
+			if err := os.CopyFS(before, os.DirFS(s.folder)); err != nil {
+				t.Fatal(err)
+			}
 			wrong := strings.Replace(right, edit.old, strings.ReplaceAll(edit.new, "PORT", port), 1)
 			if wrong == right {
 				t.Fatalf("%q is not in %s", edit.old, right)
@@ -137,6 +145,7 @@ func TestAnEditWithAMistakeIsNotApplied(t *testing.T) {
 				return nil
 			})
 			wantNoFailure(t, load, 20)
+			s.wantPlanned(before)
 			if edit.comes[0] != "" {
 				s.write(edit.comes[0], edit.comes[1])
 				s.waitForAnswer("/site", edit.then)
@@ -151,5 +160,37 @@ func TestAnEditWithAMistakeIsNotApplied(t *testing.T) {
 			})
 			s.waitForAnswer("/site", edit.want)
 		})
+	}
+}
+
+// wantPlanned fails the test unless the plan of a folder and of the one that is served now has those edits as not applied that
+// gatefold does not apply.
+func (s *served) wantPlanned(before string) {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"plan", before, s.folder, "-o", "json"}, &stdout, &stderr); code != 1 {
+		s.t.Fatalf("plan: exit code %d: %s%s", code, &stdout, &stderr)
+	}
+	var report planned
+	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
+		s.t.Fatal(err)
+	}
+	told := map[manifest.Key]bool{}
+	for _, e := range report.Held {
+		told[e.Object] = true
+	}
+	var held board.List[board.Object[any]]
+	if err := json.Unmarshal([]byte(s.page("status")), &held); err != nil {
+		s.t.Fatal(err)
+	}
+	stale := map[manifest.Key]bool{}
+	for _, o := range held.Items {
+		if o.Stale != nil {
+			group, _, _ := strings.Cut(o.APIVersion, "/")
+			stale[manifest.Key{Group: group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}] = true
+		}
+	}
+	if len(stale) == 0 || !maps.Equal(told, stale) {
+		s.t.Errorf("the plan has %v as not applied; gatefold does not apply %v", told, stale)
 	}
 }

@@ -33,7 +33,9 @@ func planCommand() *cobra.Command {
 			"or field that is the reason; problems, policies, listeners, certificates, objects and Envoy resources that differ.\n" +
 			"git:REVISION is the folder of the other argument as it is in that commit. Without OLD it compares with what the\n" +
 			"gatefold at --admin-address serves now: NEW is read with that one's settings, but for flags that you give.\n" +
-			"The first line is a summary. Nothing is applied. Folders are read as from a cold start.\n" +
+			"OLD is read as from a cold start, and NEW as a gatefold gets it that serves OLD: the report lists the edits that it does\n" +
+			"not apply because of an error, the errors that edits bring to other objects, and what serve --strict would not apply.\n" +
+			"The first line is a summary. Nothing is applied.\n" +
 			"The exit code is 0 if nothing changes, 1 if something does, and 2 if that cannot be found out.\n" +
 			"docs/json.md describes the JSON.",
 		Example: "  gatefold plan ./main ./branch\n" +

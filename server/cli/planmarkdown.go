@@ -15,6 +15,7 @@ func planMarkdown(r *planned) string {
 	if r.Note != "" {
 		p.line("\n%s", markdownText(r.Note))
 	}
+	p.judged(r)
 	p.changes("Requests that get another answer", r.Requests)
 	p.changes("Requests that are handled otherwise", r.Handling)
 	var lines []string
@@ -33,8 +34,8 @@ func planMarkdown(r *planned) string {
 	}
 	p.list("Policies", lines)
 	lines = nil
-	for _, one := range r.Introduced {
-		lines = append(lines, "introduced: "+markdownText(one.Position()+": "+string(one.Severity)+": "+one.Code+": "+one.Message))
+	for _, one := range otherProblems(r) {
+		lines = append(lines, "introduced: "+problemLine(one))
 	}
 	for _, one := range r.Fixed {
 		lines = append(lines, "fixed: "+markdownText(one.Message))

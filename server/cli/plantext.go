@@ -30,6 +30,7 @@ type planPage struct {
 func planText(r *planned, color bool) []byte {
 	t := &planPage{explainPage: explainPage{color: color}, command: r.command}
 	fmt.Fprintln(&t.out, t.paint(bold, "plan: "+r.Summary))
+	t.judged(r)
 	t.changes("These requests get another answer:", r.Requests)
 	t.changes("These requests are handled otherwise, and the example gets the same answer:", r.Handling)
 	section(t, "These rules changed, and no example was found:", r.Undecided, func(one plan.Region) {
@@ -39,7 +40,7 @@ func planText(r *planned, color bool) []byte {
 		fmt.Fprintf(&t.out, "  %s\n", issuer)
 	})
 	section(t, "Policies:", r.Policies, func(p plan.PolicyChange) { fmt.Fprintf(&t.out, "  %s\n", policyChangeWords(p)) })
-	section(t, "Problems introduced:", r.Introduced, func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
+	section(t, "Problems introduced:", otherProblems(r), func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
 	section(t, "Problems fixed:", r.Fixed, func(p manifest.Problem) { fmt.Fprintf(&t.out, "  %s\n", p.Text(color)) })
 	section(t, "Listeners:", r.Listeners, func(l plan.ListenerChange) { fmt.Fprintf(&t.out, "  %s\n", listenerChangeWords(l)) })
 	section(t, "Certificates:", r.Certificates, func(c plan.CertificateChange) { fmt.Fprintf(&t.out, "  %s\n", certificateChangeWords(c)) })

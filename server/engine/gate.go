@@ -46,6 +46,8 @@ type gate struct {
 	// told has the names of groups whose tests take too long, and the problems of what cannot be read (identity), if
 	// these hold nothing back because they are older than what is served.
 	told map[string]bool
+	// foresight, if not nil, is told what the gate would hold, and the gate holds nothing. It is for `gatefold plan`.
+	foresight *foresight
 	// cold has the namespaces that are frozen since a start at which nothing was served.
 	cold map[string]bool
 }
@@ -190,6 +192,9 @@ func (p *pipeline) test(r *run) error {
 		return p.settle(r, frozen)
 	}
 	t := newTrial(p, r)
+	if g.foresight != nil {
+		return g.foresight.look(t)
+	}
 	if err := t.remember(); err != nil {
 		return err
 	}

@@ -135,7 +135,16 @@ func (t *trial) frozen() store.Frozen {
 }
 
 // freeze makes the run continue with what is frozen now. The error is that of translation.take.
-func (t *trial) freeze() error { return t.hold(t.run, t.frozen()) }
+func (t *trial) freeze() error { return t.freezeAs(t.frozen()) }
+
+// freezeAs makes the run continue with what a Frozen has. New routes that wait for others stay closed, also those that were
+// frozen meanwhile. The error is that of translation.take.
+func (t *trial) freezeAs(frozen store.Frozen) error {
+	if err := t.hold(t.run, frozen); err != nil {
+		return err
+	}
+	return t.translation.close(t.versions.closing, t.reader.store.Served)
+}
 
 // nothingServed reports whether this is a start without a saved state.
 func (t *trial) nothingServed() bool { return !t.published && !t.gate.restored }

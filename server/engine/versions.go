@@ -17,6 +17,8 @@ type versions struct {
 	errors []manifest.Problem
 	// closed are the new routes that wait for others, as published: for whom they wait.
 	closed map[manifest.Key]string
+	// closing are those of the revision that was judged last.
+	closing map[manifest.Key]string
 	// trials has what the last trial found of each edit that is held, and of each route in closed.
 	trials map[manifest.Key]trialOfEdit
 	// issuers has the OpenID providers that held edits wait for, and maybe others.
@@ -37,8 +39,18 @@ func newVersions() versions {
 	return versions{trials: map[manifest.Key]trialOfEdit{}, fresh: map[manifest.Key]bool{}}
 }
 
+// waiting returns for whom closed routes wait.
+func waiting(closed map[manifest.Key]*withheld) map[manifest.Key]string {
+	all := map[manifest.Key]string{}
+	for key, w := range closed {
+		all[key] = w.waits
+	}
+	return all
+}
+
 // settle forgets the trials of all edits but those that are held, and of the routes that are closed.
 func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.Key]*withheld) {
+	v.closing = waiting(closed)
 	asks := false
 	for key, trial := range v.trials {
 		_, isHeld := held[key]
@@ -60,10 +72,7 @@ func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.
 // published records what is served: the problems of its translation, the new routes that are closed, and which texts that
 // cannot be parsed hold nothing.
 func (v *versions) published(problems []manifest.Problem, closed map[manifest.Key]*withheld, folder *store.Store) {
-	v.errors, v.closed = problems, map[manifest.Key]string{}
-	for key, w := range closed {
-		v.closed[key] = w.waits
-	}
+	v.errors, v.closed = problems, waiting(closed)
 	holding := map[string]bool{}
 	for _, trial := range v.trials {
 		if trial.text != "" {

@@ -25,6 +25,9 @@ type Side struct {
 	Resources []Resource
 	// Places returns where fields are written, as store.Store.Places does. It is nil if places are not known.
 	Places func([]manifest.Field) []store.Place
+	// Judged is what became of the edits that lead to this configuration. It is nil for a configuration that is read as from
+	// a cold start: objects with errors are missing there, of which a running gatefold keeps the version before.
+	Judged *Judged
 }
 
 // comparison is the state of one Compare. In each pair of values, index 0 is before and index 1 is after.
@@ -79,6 +82,9 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	c.report.Unasked = slices.Sorted(maps.Keys(unasked))
 	c.report.Policies = c.policies.list()
 	c.problems()
+	if judged := after.Judged; judged != nil {
+		c.report.Judged = *judged
+	}
 	c.certificates()
 	c.report.Objects = c.objects.list()
 	c.resources()

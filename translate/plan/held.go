@@ -8,12 +8,12 @@ import (
 )
 
 // heldBy returns the objects because of which a running gatefold keeps the answer before: the old rule of the pair is
-// made from them, or they alone had the host, and their newest versions have errors. Both configurations are read as from a cold start; a running
-// gatefold keeps the last valid version of such an object. The list is empty if another edit changes the answer, too: the
-// new rule belongs to an object that is new, or to another route that changed.
+// made from them, or they alone had the host, and their newest versions have errors. The list is empty in these cases:
+//   - The new configuration is not read as from a cold start: it has the versions that are kept (Side.Judged).
+//   - Another edit changes the answer, too: the new rule belongs to an object that is new, or to another route that changed.
 func (h *hostPair) heldBy(p pair) (held []manifest.Key) {
 	c, from := h.port.comparison, []manifest.Key{ir.GatewayKey(h.port.key.gateway)}
-	if len(c.objects.mistakes) == 0 {
+	if len(c.objects.mistakes) == 0 || c.sides[1].Judged != nil {
 		return nil
 	}
 	if p.before == nil {

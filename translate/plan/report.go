@@ -23,6 +23,7 @@ type Report struct {
 	// answer, but is handled differently: with another timeout, for example.
 	Requests []Change `json:"requests"`
 	Handling []Change `json:"handling,omitempty"`
+	Judged
 	// Undecided are the requests of changed rules for which no example was found, although one may exist.
 	Undecided []Region `json:"undecided,omitempty"`
 	// Unasked are OpenID issuers without known endpoints: only `gatefold serve` queries an issuer. plan compares
@@ -63,8 +64,9 @@ type Change struct {
 	Effect Effect `json:"effect"`
 	// Lost are the policy fields that no longer apply, as paths below the policy's spec.
 	Lost []ir.Field `json:"lost,omitempty"`
-	// Held are objects of the old configuration whose newest versions have errors. A running gatefold keeps their last
-	// valid versions, and with them the answer before. The answer after is that of a start without a saved state.
+	// Held is set only in a comparison with a running gatefold. Held are objects of the old configuration whose newest
+	// versions have errors. The running gatefold keeps their last valid versions, and with them the answer before. The
+	// answer after is that of a start without a saved state.
 	Held []manifest.Key `json:"held,omitempty"`
 	// Regions has at least one region. Example is a request of the first region.
 	Regions []Region `json:"regions"`

@@ -107,6 +107,7 @@ func (r *Report) summarize() {
 	}
 	kinds(r.Requests, "kind of request gets another answer", "kinds of requests get another answer")
 	kinds(r.Handling, "kind of request is handled otherwise", "kinds of requests are handled otherwise")
+	say(len(r.Held), "edit is not applied", "edits are not applied")
 	say(len(r.Undecided), "rule may change requests", "rules may change requests")
 	policies := map[Kind]int{}
 	for _, p := range r.Policies {
