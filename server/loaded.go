@@ -168,6 +168,13 @@ func (l *loaded) edited(edit admin.Edit) {
 	l.revisions.Edits = l.revisions.Edits[:min(len(l.revisions.Edits), maxEdits)]
 }
 
+// setDigest stores the digest of the served versions.
+func (l *loaded) setDigest(live uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.revisions.LiveDigest = live
+}
+
 // Revisions implements admin.Loaded.
 func (l *loaded) Revisions() admin.RevisionList {
 	l.mu.Lock()

@@ -213,6 +213,12 @@ func (s *Server) Reloaded(r Reload) {
 // FollowStatus returns the only feed of the status of objects. It is called before Run and Publish.
 func (s *Server) FollowStatus() *board.Feed { return s.board.Follow() }
 
+// SetDigest stores the digest of the served versions (store.Store.Digest), for metrics and pages.
+func (s *Server) SetDigest(live uint64) {
+	s.metrics.SetDigest(live)
+	s.loaded.setDigest(live)
+}
+
 // StateFailed stores why the state cannot be saved for a restart; "" means that it can.
 func (s *Server) StateFailed(reason string) {
 	s.loaded.setUnsaved(reason)

@@ -27,6 +27,11 @@ func (s *Store) Former(key manifest.Key) Withheld {
 // was served at the previous call of Applied; any other version is ignored. If Options.Save is set, the methods
 // Unsaved and Saved return the earlier versions from now on.
 func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
+	touched := s.touched(withheld)
+	before := map[manifest.Key]*manifest.Object(nil)
+	if s.digest.begun {
+		before = s.liveOf(touched)
+	}
 	for key, now := range withheld {
 		if former, known := s.history.withheld[key]; now.Object == nil && (!known || former.Object != nil) {
 			s.history.withheld[key] = formerVersion{}
@@ -57,6 +62,7 @@ func (s *Store) Applied(withheld map[manifest.Key]Withheld) {
 	s.history.begun = true
 	s.history.previous = map[manifest.Key]served{} // a new map, because a cleared map keeps its memory
 	s.history.invalid, s.history.absent = map[manifest.Key]*Invalid{}, map[manifest.Key]struct{}{}
+	s.digest.update(before, s.liveOf(touched))
 }
 
 // Anew returns a new Store, which replaces a Store that a panic left in an inconsistent state. The new Store serves

@@ -34,6 +34,7 @@ type Store struct {
 	history      *history // the same as serving.history
 	saves        *saves   // the same as serving.saves
 	problemLists *problemLists
+	digest       digest
 
 	allowEmpty bool // AllowEmpty was called since the last Tree
 }

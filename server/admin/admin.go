@@ -180,6 +180,8 @@ func NewHandler(options Options, address net.Addr) http.Handler {
 type word struct {
 	Status string `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
+	// LiveDigest is RevisionList.LiveDigest, on the page /readyz.
+	LiveDigest uint64 `json:"liveDigest,omitempty"`
 	// Frozen has the reasons why fleets are frozen.
 	Frozen []string `json:"frozen,omitempty"`
 }
@@ -202,7 +204,7 @@ func (p pages) ready(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusServiceUnavailable, word{Error: why})
 		return
 	}
-	answer(w, http.StatusOK, word{Status: "ready"})
+	answer(w, http.StatusOK, word{Status: "ready", LiveDigest: p.Loaded.Revisions().LiveDigest})
 }
 
 // Transport is the page /api/v1/transport.

@@ -12,6 +12,9 @@ type RevisionList struct {
 	Revision uint64 `json:"revision"`
 	// Since is when the revision was published.
 	Since time.Time `json:"since,omitzero"`
+	// LiveDigest is a number that stands for the versions of all objects that are served. Two gatefolds that serve the
+	// same versions have the same number. It is left out before the first revision.
+	LiveDigest uint64 `json:"liveDigest,omitempty"`
 	// Edits are the last 50 edits, the newest first.
 	Edits []Edit `json:"edits"`
 }

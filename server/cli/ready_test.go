@@ -119,6 +119,8 @@ func TestReadyWhileTheFolderIsFrozen(t *testing.T) {
 			f.wants("/readyz", 503, test.why)
 			f.write(test.right)
 			f.wants("/readyz", 200, "ready")
+			f.wants("/readyz", 200, "\"liveDigest\": ")
+			f.wants("/metrics", 200, "\ngatefold_live_digest ")
 			f.write(test.wrong)
 			f.wants("/api/v1/problems", 200, "\"frozen\": \"")
 			f.wants("/api/v1/problems", 200, test.why)

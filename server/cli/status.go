@@ -176,7 +176,7 @@ func (o *statusOptions) askProblems(ctx context.Context) (list problemList, err 
 }
 
 // askObjects requests the objects with their status. Without a filter (kind, namespace or name), it also
-// requests the Envoys, the certificates and the xDS transport. The error is a noObject if a named object does not exist. Any other
+// requests the Envoys, the certificates, the digest of the served versions and the xDS transport. The error is a noObject if a named object does not exist. Any other
 // error means that gatefold did not answer as expected.
 func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*statusPage, error) {
 	page := &statusPage{statusList: statusList{problemList: problems}, wrongOnly: o.wrongOnly}
@@ -196,6 +196,11 @@ func (o *statusOptions) askObjects(ctx context.Context, problems problemList) (*
 	if err := o.askCertificates(ctx, page); err != nil {
 		return nil, err
 	}
+	var revisions admin.RevisionList
+	if err := o.client.getJSON(ctx, "/api/v1/revisions", &revisions); err != nil {
+		return nil, err
+	}
+	page.LiveDigest = revisions.LiveDigest
 	return page, o.client.getJSON(ctx, "/api/v1/transport", &page.transport)
 }
 
@@ -223,12 +228,14 @@ func (e noObject) Error() string { return e.words }
 type problemList struct{ admin.ProblemList }
 
 // statusList is the admin page /api/v1/status, a v1 List, together with the pages /api/v1/envoys,
-// /api/v1/certificates and /api/v1/problems.
+// /api/v1/certificates and /api/v1/problems, and the digest of /api/v1/revisions.
 type statusList struct {
 	board.List[objectStatus]
 	admin.EnvoyList
 	// Certificates are the certificates that listeners present to clients. The one that ends first is first.
 	Certificates []admin.Certificate `json:"certificates,omitempty"`
+	// LiveDigest stands for the versions of all objects that are served (admin.RevisionList).
+	LiveDigest uint64 `json:"liveDigest,omitempty"`
 	problemList
 }
 
@@ -263,6 +270,9 @@ func (p *statusPage) print(out io.Writer) error {
 		return err
 	}
 	p.printFolder(out)
+	if p.LiveDigest != 0 && !p.wrongOnly {
+		fmt.Fprintf(out, "\nLive digest: %d\n", p.LiveDigest)
+	}
 	// Leave out the problem that explains why the folder is frozen: printFolder has printed it.
 	return printProblems(out, slices.DeleteFunc(slices.Clone(p.Problems), func(o manifest.Problem) bool { return strings.HasPrefix(p.Frozen, o.Message) }))
 }

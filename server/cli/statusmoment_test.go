@@ -27,6 +27,7 @@ func TestStatusIsOfOneMoment(t *testing.T) {
 	empty := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{}`)) }
 	pages.HandleFunc("/api/v1/envoys", empty)
 	pages.HandleFunc("/api/v1/transport", empty)
+	pages.HandleFunc("/api/v1/revisions", empty)
 	pages.HandleFunc("/api/v1/certificates", empty)
 	server := httptest.NewServer(pages)
 	defer server.Close()

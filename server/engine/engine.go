@@ -124,6 +124,7 @@ func (o Options) serve(ctx context.Context, folder *reader, kept *state, log zer
 		issuers,
 		&runLog{log: log},
 		&editLog{log: log, reader: folder},
+		digests{srv, folder},
 		edits{srv},
 		reports{srv}, // the files of Options.StatusDir follow the server
 		manager,
@@ -201,6 +202,19 @@ func (o Options) watch(ctx context.Context, group *errgroup.Group, p *pipeline, 
 // implements observer.
 type reports struct {
 	server interface{ Reloaded(server.Reload) }
+}
+
+// digests passes the digest of the served versions to the server, for metrics and admin pages. It implements observer.
+type digests struct {
+	server interface{ SetDigest(live uint64) }
+	reader *reader
+}
+
+// observe implements observer.
+func (d digests) observe(r *run) {
+	if r.published {
+		d.server.SetDigest(d.reader.store.Digest())
+	}
 }
 
 // observe implements observer.

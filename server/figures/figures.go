@@ -48,6 +48,7 @@ type Set struct {
 	reloadTime prometheus.Gauge
 	hold       prometheus.Gauge
 	stale      *prometheus.GaugeVec
+	live       prometheus.Gauge
 	stages     *prometheus.HistogramVec
 }
 
@@ -101,6 +102,7 @@ func New() *Set {
 			Name: "gatefold_stale_objects",
 			Help: "Objects whose last valid version is served, by the stage at which the newest one fails: read, check, translate or frozen; protects is true if the edit that is not applied may take away access.",
 		}, []string{"stage", "protects"}),
+		live: gauge("gatefold_live_digest", "A number that stands for the versions of all objects that are served; replicas that serve the same versions have the same number."),
 		stages: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gatefold_stage_duration_seconds", Help: "Time that a step of a reload took.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
@@ -214,6 +216,9 @@ func (m *Set) Published(resources func(typ string) int, stale []store.Stale, cer
 	m.countStale(stale)
 	m.ends.set(certificates)
 }
+
+// SetDigest sets the number that stands for the served versions.
+func (m *Set) SetDigest(live uint64) { m.live.Set(float64(live)) }
 
 // Sent counts a response of a type with its bytes.
 func (m *Set) Sent(typ string, bytes int) {
