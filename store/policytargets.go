@@ -61,6 +61,19 @@ func selects(selector api.PolicySelector, o *manifest.Object) bool {
 	return true
 }
 
+// Sections returns the names of the sections of an object that a policy can target, as sectionsOf does.
+func Sections(o *manifest.Object) []string { return sectionsOf(o) }
+
+// NamesSection reports whether a policy targets a section of an object of its namespace, by targetRefs or
+// targetSelectors.
+func NamesSection(policy, o *manifest.Object, section string) bool {
+	return slices.ContainsFunc(refsOf(policy), func(ref api.PolicyTarget) bool {
+		return string(ref.Group) == o.Key.Group && string(ref.Kind) == o.Key.Kind && string(ref.Name) == o.Key.Name && api.Text(ref.SectionName) == section
+	}) || slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool {
+		return api.Text(selector.SectionName) == section && selects(selector, o)
+	})
+}
+
 // sectionsOf returns the names of the sections of an object that a policy can target: the rules of a route, the listeners
 // of a Gateway or ListenerSet, the ports of a Service. It returns nil for other kinds.
 func sectionsOf(o *manifest.Object) (names []string) {

@@ -34,6 +34,7 @@ func exampleless() map[string]string {
 		"TooManyEnvoys":      "by `gatefold serve --envoy`",
 		"Unreadable":         "for a user without the right to read a file",
 		"WaitsFor":           "by `gatefold serve`, while an edit is not applied",
+		"SectionInUse":       "by `gatefold serve`, while an edit is not applied",
 		"EnvoyVulnerable":    "while an Envoy is connected whose version has published vulnerabilities",
 	}
 }

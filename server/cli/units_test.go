@@ -14,6 +14,7 @@ type unitEdit struct {
 	before, after string         // the text of the file
 	want          map[string]int // paths, with the status of their answers before and after the edit
 	wantNew       map[string]int // the same, of new routes: after the edit
+	code          string         // of a problem after the edit
 }
 
 // routeFor returns an HTTPRoute to the backend a. The parameter more is further fields of its rule.
@@ -94,7 +95,49 @@ func unitEdits() map[string]unitEdit {
 			after:  routeFor("one", "/", "") + strings.TrimSuffix(policyFor("guard", "one"), "---\n") + mistarget,
 			want:   map[string]int{"/one": 401},
 		},
+		"a rule gets another name, and its policy does not": {
+			before: routeFor("one", "/one", ruleNamed("admin")) + policyOfRule("admin"),
+			after:  strings.Replace(routeFor("one", "/one", ruleNamed("boss")), "/one", "/", 1) + policyOfRule("admin"),
+			want:   map[string]int{"/one": 401},
+			code:   "SectionInUse",
+		},
 	}
+}
+
+// TestARuleIsRenamedWithItsPolicy: if the policy gets the new name, too, in one edit or later, both take effect.
+func TestARuleIsRenamedWithItsPolicy(t *testing.T) {
+	t.Parallel()
+	s := newServed(t, "marker")
+	s.stderr = new(sharedLog)
+	host, _, _ := net.SplitHostPort(s.address)
+	s.write("all.yaml", catchAll)
+	s.write("one.yaml", routeFor("one", "/one", ruleNamed("admin")))
+	s.write("guard.yaml", policyOfRule("admin"))
+	s.serve(host)
+	s.waitForAnswer("/one", 401)
+	s.write("one.yaml", routeFor("one", "/two", ruleNamed("boss")))
+	envoytest.Wait(t, "the edit to be held", func() error {
+		if code, text := s.status("json"); code != 1 || !strings.Contains(text, "SectionInUse") {
+			return fmt.Errorf("status: exit code %d: %s", code, text)
+		}
+		return nil
+	})
+	s.write("guard.yaml", policyOfRule("boss"))
+	s.waitForAnswer("/two", 401)
+	envoytest.Wait(t, "no problem to be left", func() error {
+		if code, text := s.status("json"); code != 0 {
+			return fmt.Errorf("status: exit code %d: %s", code, text)
+		}
+		return nil
+	})
+}
+
+// ruleNamed returns the field for the name of a rule.
+func ruleNamed(name string) string { return "    name: " + name + "\n" }
+
+// policyOfRule is a policy for one rule of the route one.
+func policyOfRule(name string) string {
+	return strings.Replace(policyFor("guard", "one"), "name: one}", "name: one, sectionName: "+name+"}", 1)
 }
 
 // TestProtectionThatMovesIsNeverHalfThere: a policy that protects and the routes that it is about change together, or not
@@ -137,7 +180,7 @@ func TestProtectionThatMovesIsNeverHalfThere(t *testing.T) {
 				}
 			}
 			wantNoFailure(t, load, 20)
-			if code, text := s.status("json"); code != 1 {
+			if code, text := s.status("json"); code != 1 || !strings.Contains(text, edit.code) {
 				t.Errorf("status: exit code %d: %s", code, text)
 			}
 			s.write("unit.yaml", edit.before)
