@@ -97,7 +97,7 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 	for _, texts := range s.serving.unreadable {
 		for _, d := range texts {
 			for _, closes := range d.closes {
-				effects[d.cause] = append(effects[d.cause], closes.words())
+				effects[d.cause] = append(effects[d.cause], closes.words(d.unseen))
 			}
 		}
 	}
@@ -109,11 +109,15 @@ func (s *problemLists) addConsequences(all []manifest.Problem) {
 	}
 }
 
-// words returns text about the effect on traffic of a text that cannot be read.
-func (c closing) words() string {
+// words returns text about the effect on traffic of a text that cannot be read. The parameter unseen is
+// unreadableText.unseen.
+func (c closing) words(unseen bool) string {
 	var targets []Target
 	for _, key := range c.keys {
 		targets = append(targets, Target{GroupKind: key.GroupKind(), Name: key.Name})
+	}
+	if unseen {
+		return fmt.Sprintf("nobody knows what the file would protect: all of namespace %s answers 500 until it can be read (%s)", clean(c.namespace), namesOf(targets, c.namespace))
 	}
 	if c.whole {
 		return fmt.Sprintf("the text may be a policy, and names no object of the folder after its targetRefs: all of namespace %s answers 500 until it is fixed (%s)",

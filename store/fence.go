@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -146,8 +145,7 @@ func (f *fence) hides(skip watcher.Skip) bool {
 	if !f.policy.InForce() || ignoreFile {
 		return false
 	}
-	loadable := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(skip.Path))
-	return f.policy.Cluster(skip.Path) || !loadable && f.policy.ClusterBelow(skip.Path)
+	return f.policy.Cluster(skip.Path) || !isManifestPath(skip.Path) && f.policy.ClusterBelow(skip.Path)
 }
 
 // opened is a port that an object opens, and the field with the port.

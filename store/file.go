@@ -103,7 +103,7 @@ func (f *file) split(content []byte, limit int, known ...*file) {
 	}
 	if len(parts) > limit {
 		f.beside = &oddities{problems: []manifest.Problem{{
-			Code: "TooManyDocuments", Severity: manifest.Error, File: f.path, Line: parts[limit].line, Column: 1,
+			Code: codeTooManyDocuments, Severity: manifest.Error, File: f.path, Line: parts[limit].line, Column: 1,
 			Message: fmt.Sprintf("the file holds %d documents, at most %d are read; none of them is used", len(parts), limit),
 			Hint:    "split the file",
 		}}}
@@ -159,6 +159,11 @@ func (f *file) finish() {
 	all := f.oddities()
 	if all.skipped != nil && all.skipped.Detail != "" {
 		all.problems = append(all.problems, f.skipProblem(all.skipped))
+	}
+	for _, p := range all.problems {
+		if unseen := f.unseenText(p); unseen != nil {
+			all.unreadable = append(all.unreadable, unseen)
+		}
 	}
 	refused, more := 0, 0
 	for _, d := range f.documents {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -17,6 +19,28 @@ func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below 
 	}
 	return watcher.Skip{}, false
 }
+
+// unseenText returns what stands for the text of a file of which nothing could be read: it is too large, or may not be
+// read. Nobody knows what it would have protected. The parameter why is the problem of the file. For other problems, and
+// for a file that was read before, it returns nil.
+func (f *file) unseenText(why manifest.Problem) *unreadableText {
+	unseen := []string{string(watcher.TooLarge), string(watcher.TreeTooLarge), string(watcher.Unreadable), codeTooManyDocuments}
+	if !slices.Contains(unseen, why.Code) || len(f.documents) > 0 || !isManifestPath(f.path) {
+		return nil
+	}
+	return &unreadableText{
+		wording: &wording{}, file: f, unseen: true, at: Place{File: f.path, Line: 1, Column: 1},
+		cause: spotOfError{f.path, why.Line, why.Column, why.Code},
+	}
+}
+
+// isManifestPath reports whether the name of a file is one of a file with objects.
+func isManifestPath(of string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(of))
+}
+
+// codeTooManyDocuments is the code of the problem of a file with more documents than Limits allow.
+const codeTooManyDocuments = "TooManyDocuments"
 
 // skipProblem returns the problem of a skipped file. The code of the problem is the reason of the Skip.
 func (f *file) skipProblem(skipped *watcher.Skip) manifest.Problem {

@@ -19,6 +19,7 @@ type unreadableText struct {
 	file   *file
 	at     Place
 	cause  spotOfError // in the file
+	unseen bool        // nobody could look into the file, so that there are no words
 	closes []closing   // what is closed because of it; serving.closeUnreadable sets it
 }
 
@@ -44,7 +45,7 @@ func (s *serving) closeUnreadable(arrived []manifest.Key, change *Change) {
 	if len(s.unreadable)+len(s.texts) == 0 {
 		return
 	}
-	names := s.namesOf(arrived)
+	names, unseen := s.namesOf(arrived), map[string]bool{}
 	now := map[manifest.Key]*textClosing{}
 	for key := range s.texts {
 		now[key] = nil // it goes, unless a text has it
@@ -56,6 +57,12 @@ func (s *serving) closeUnreadable(arrived []manifest.Key, change *Change) {
 				d.closes = names.closedBy(d.wording, s.reachOf(d, names))
 			}
 			s.fresh.sure = s.fresh.sure && reflect.DeepEqual(before, d.closes)
+			if d.unseen { // all such files of the same namespaces close the same
+				if unseen[d.reached()] {
+					continue
+				}
+				unseen[d.reached()] = true
+			}
 			for _, closes := range d.closes {
 				for _, object := range closes.keys {
 					key := textPolicy(object, path)
@@ -79,6 +86,15 @@ func (s *serving) closeUnreadable(arrived []manifest.Key, change *Change) {
 	s.recordClosed()
 }
 
+// reached returns the namespaces in which a text closes something, as one text.
+func (d *unreadableText) reached() string {
+	var all []string
+	for _, one := range d.closes {
+		all = append(all, one.namespace)
+	}
+	return strings.Join(all, " ")
+}
+
 // unserved returns those keys that are not served.
 func (s *serving) unserved(keys map[manifest.Key]struct{}) (all []manifest.Key) {
 	for key := range keys {
@@ -100,7 +116,11 @@ func (t *textClosing) invalid(key manifest.Key) *Invalid {
 	if t == nil {
 		return nil
 	}
-	out := &Invalid{Key: key, Nameless: true, Mistakes: []Mistake{{Message: "the text cannot be read, and may be a policy"}}, Source: t.first.file.source}
+	why := Mistake{Message: "the text cannot be read, and may be a policy"}
+	if t.first.unseen {
+		why.Message = "the file cannot be read, and may have a policy"
+	}
+	out := &Invalid{Key: key, Nameless: true, Mistakes: []Mistake{why}, Source: t.first.file.source}
 	for _, object := range slices.SortedFunc(maps.Keys(t.objects), manifest.CompareKeys) {
 		out.Targets = append(out.Targets, Target{GroupKind: object.GroupKind(), Name: object.Name})
 	}
@@ -152,6 +172,7 @@ type objectNames struct {
 	in              map[string][]manifest.Key // by namespace, without Services and Backends
 	open            map[string]bool           // namespaces in which one of them stays open
 	closable        map[manifest.Key]struct{} // those that may be closed
+	wholes          map[string][]manifest.Key // by namespace, what whole returns
 	closed          map[manifest.Key]struct{} // those that were closed before
 }
 
@@ -162,6 +183,7 @@ func (s *serving) namesOf(arrived []manifest.Key) *objectNames {
 	n := &objectNames{
 		byName: map[string][]manifest.Key{}, byLabel: map[string][]manifest.Key{}, in: map[string][]manifest.Key{},
 		open: map[string]bool{}, closable: maps.Clone(s.closed), closed: s.closed,
+		wholes: map[string][]manifest.Key{},
 	}
 	for _, key := range arrived {
 		n.closable[key] = struct{}{}
@@ -252,14 +274,23 @@ func (n *objectNames) closedBy(w *wording, to reach) []closing {
 		return all
 	}
 	for _, namespace := range to.whole {
-		keys := slices.DeleteFunc(slices.SortedFunc(slices.Values(n.in[namespace]), manifest.CompareKeys), func(key manifest.Key) bool {
-			_, closable := n.closable[key]
-			_, closed := n.closed[key]
-			return !closed && (!closable || n.open[namespace])
-		})
-		if len(keys) > 0 {
+		if keys := n.whole(namespace); len(keys) > 0 {
 			all = append(all, closing{namespace, true, keys})
 		}
 	}
 	return all
+}
+
+// whole returns what a text closes in a namespace if it names no object, sorted.
+func (n *objectNames) whole(namespace string) []manifest.Key {
+	keys, known := n.wholes[namespace]
+	if !known {
+		keys = slices.DeleteFunc(slices.SortedFunc(slices.Values(n.in[namespace]), manifest.CompareKeys), func(key manifest.Key) bool {
+			_, closable := n.closable[key]
+			_, closed := n.closed[key]
+			return !closed && (!closable || n.open[namespace])
+		})
+		n.wholes[namespace] = keys
+	}
+	return keys
 }
