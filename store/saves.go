@@ -34,10 +34,12 @@ func (s *saves) lost(key manifest.Key, object *manifest.Object) bool {
 type history struct {
 	begun    bool // Restore or Applied was called
 	previous map[manifest.Key]served
-	invalid  map[manifest.Key]*Invalid      // likewise, the Invalid of each key that got another one
-	absent   map[manifest.Key]struct{}      // objects that Restore found without content, until Applied is called
-	texts    map[textHash]struct{}          // documents that cannot be parsed, and were there before (Store.TextsStand)
-	withheld map[manifest.Key]formerVersion // versions that are served instead of those in the Store
+	invalid  map[manifest.Key]*Invalid // likewise, the Invalid of each key that got another one
+	absent   map[manifest.Key]struct{} // objects that Restore found without content, until Applied is called
+	texts    map[textHash]struct{}     // documents that cannot be parsed, and were there before (Store.TextsStand)
+	// textsChanged is true if texts changed since the last call of StoodTexts.
+	textsChanged bool
+	withheld     map[manifest.Key]formerVersion // versions that are served instead of those in the Store
 }
 
 func newHistory() *history {

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,8 +20,11 @@ type Text struct {
 	Words []string
 }
 
-// textHash identifies a Text by its content.
-type textHash [sha256.Size]byte
+// textHash identifies a document that cannot be parsed by its file and its content.
+type textHash struct {
+	path string
+	hash [sha256.Size]byte
+}
 
 // Texts returns the Texts that may define objects of a namespace, sorted by place. It leaves out those that were there
 // already when everything else took effect (TextsStand).
@@ -30,7 +35,7 @@ func (s *Store) Texts(namespace string) (texts []Text) {
 		}
 		for _, d := range f.unparsed() {
 			words := Words(string(d.text))
-			_, stood := s.history.texts[sha256.Sum256(d.text)]
+			_, stood := s.history.texts[textHash{path, sha256.Sum256(d.text)}]
 			if !stood && isOfGatefold(string(d.text)) && (namespace == "default" || slices.Contains(words, namespace) || s.fence.policy.InForce()) {
 				texts = append(texts, Text{Place: fmt.Sprintf("%s:%d", path, d.line), Words: words})
 			}
@@ -47,11 +52,40 @@ func (s *Store) TextsStand(except map[string]bool) {
 		return
 	}
 	s.sources.reread = len(except) > 0
-	s.history.texts = map[textHash]struct{}{}
+	stood := map[textHash]struct{}{}
 	for path, f := range s.sources.flawed {
 		for _, d := range f.unparsed() {
 			if !except[fmt.Sprintf("%s:%d", path, d.line)] {
-				s.history.texts[sha256.Sum256(d.text)] = struct{}{}
+				stood[textHash{path, sha256.Sum256(d.text)}] = struct{}{}
+			}
+		}
+	}
+	s.history.textsChanged = s.history.textsChanged || !maps.Equal(stood, s.history.texts)
+	s.history.texts = stood
+}
+
+// StoodTexts returns the hashes of the texts that TextsStand recorded, by file, for the saved state. The result changed
+// is true if they changed since the last call.
+func (s *Store) StoodTexts() (hashes map[string][][]byte, changed bool) {
+	hashes = map[string][][]byte{}
+	for text := range s.history.texts {
+		hashes[text.path] = append(hashes[text.path], text.hash[:])
+	}
+	for _, all := range hashes {
+		slices.SortFunc(all, bytes.Compare)
+	}
+	changed, s.history.textsChanged = s.history.textsChanged, false
+	return hashes, changed
+}
+
+// RestoreTexts does what TextsStand did before a restart. The parameter hashes is a result of StoodTexts. It is called
+// after Restore, before the first Tree.
+func (s *Store) RestoreTexts(hashes map[string][][]byte) {
+	s.history.texts, s.sources.reread = map[textHash]struct{}{}, true
+	for path, all := range hashes {
+		for _, hash := range all {
+			if len(hash) == sha256.Size {
+				s.history.texts[textHash{path, [sha256.Size]byte(hash)}] = struct{}{}
 			}
 		}
 	}

@@ -43,9 +43,45 @@ func splitHolders(all []store.Saved) (objects []store.Saved, holders translate.H
 	return slices.Delete(slices.Clone(all), at, at+1), holders
 }
 
-// unsaved returns what a run adds to the saved state: objects, and the holders if they changed.
+// textsKey is the key under which the saved state has the hashes of texts that cannot be parsed, and that were there when
+// everything else took effect (store.Store.StoodTexts). No object of a folder has this key.
+func textsKey() manifest.Key {
+	return manifest.Key{Group: "gatefold.io", Kind: "Texts", Name: "texts"}
+}
+
+// savedTexts returns the entry of the saved state with such hashes. It panics if they cannot be encoded.
+func savedTexts(hashes map[string][][]byte) store.Saved {
+	saved := store.Saved{Key: textsKey()}
+	if len(hashes) == 0 {
+		return saved
+	}
+	text, err := json.Marshal(hashes)
+	if err != nil {
+		panic(err)
+	}
+	saved.Path, saved.Text = "texts", text
+	return saved
+}
+
+// splitTexts removes the entry with such hashes from a saved state, and returns the rest and the hashes. If the entry
+// cannot be read, there are none: then each text that cannot be parsed counts as new.
+func splitTexts(all []store.Saved) (objects []store.Saved, hashes map[string][][]byte) {
+	at := slices.IndexFunc(all, func(one store.Saved) bool { return one.Key == textsKey() })
+	if at < 0 {
+		return all, nil
+	}
+	if json.Unmarshal(all[at].Text, &hashes) != nil {
+		hashes = nil
+	}
+	return slices.Delete(slices.Clone(all), at, at+1), hashes
+}
+
+// unsaved returns what a run adds to the saved state: objects, and the holders and texts if they changed.
 func (s *state) unsaved(r *run) []store.Saved {
 	changes := s.reader.store.Unsaved()
+	if hashes, changed := s.reader.store.StoodTexts(); changed {
+		changes = append(changes, savedTexts(hashes))
+	}
 	if !maps.Equal(s.holders, r.result.Holders) {
 		s.holders = r.result.Holders
 		changes = append(changes, savedHolders(s.holders))

@@ -90,10 +90,13 @@ func fingerprint() func() string {
 // write of the state removes saved Secrets from the disk.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
 	content.Saved, s.holders = splitHolders(content.Saved)
+	var texts map[string][][]byte
+	content.Saved, texts = splitTexts(content.Saved)
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
 		unusable = s.setAside(r, content.Saved, err)
 	}
+	r.store.RestoreTexts(texts)
 	s.saved = content.Saved
 	s.objects = len(content.Saved) - len(unusable)
 	s.damaged = s.damaged || content.Problem != "" || len(unusable) > 0
@@ -167,7 +170,8 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 	all := func() []store.Saved {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return append(p.reader.store.Saved(), savedHolders(s.holders))
+		hashes, _ := p.reader.store.StoodTexts()
+		return append(p.reader.store.Saved(), savedHolders(s.holders), savedTexts(hashes))
 	}
 	s.keeper = journal.Start(s.options, s.journal, s.failed, all, func(err error) {
 		if err == nil {
