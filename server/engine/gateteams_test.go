@@ -192,6 +192,30 @@ func TestATestMayDependOnWhatIsHeld(t *testing.T) {
 	f.wants("one that fails because the other team is held fails on what is served, too", "one.a", "one.b")
 }
 
+// TestARouteThatWaitsStaysClosedWhileTestsRun: also where its namespace is frozen first, and then released.
+func TestARouteThatWaitsStaysClosedWhileTestsRun(t *testing.T) {
+	f := newTeams(t)
+	guard := func(target string) string {
+		return fmt.Sprintf(`---
+apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: guard, namespace: a}
+spec:
+  cors: {allowOrigins: ["https://a.example.com"]}
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: %s}]
+`, target)
+	}
+	f.edit("teams/a/routes.yaml", teamRoute("a", "one")+guard("one"))
+	f.edit("teams/a/requests", expecting("one.b"), "teams/b/requests", expecting("one.b"))
+	mistaken := strings.Replace(teamRoute("a", "one"), "name: eg", "name: none", 1)
+	f.edit("teams/a/routes.yaml", mistaken+teamRoute("a", "two")+guard("two"), "teams/b/routes.yaml", teamRoute("b", "two"))
+	f.wants("with a test of team b that fails, and so one of team a", "one.a", "two.a", "one.b")
+	two := manifest.Key{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute", Namespace: "a", Name: "two"}
+	if closed := f.p.translation.withheld.closed(); closed[two] == nil {
+		t.Errorf("the new route is not closed: closed are %v", closed)
+	}
+}
+
 // TestWhatIsHeldObeysPathPolicies: a fence that is drawn closer is in force at once.
 func TestWhatIsHeldObeysPathPolicies(t *testing.T) {
 	f := newTeams(t)
