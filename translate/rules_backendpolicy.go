@@ -264,5 +264,5 @@ func (r *backendPolicyRules) runBackendPolicyStatus(c *memo.Ctx, key manifest.Ke
 	if len(out.Ancestors) == 0 {
 		return nil
 	}
-	return &status.Update{Key: key, Generation: generation, Status: out}
+	return &status.Update{Key: key, Generation: generation, Status: out, State: closedIf(own.Unusable != "")}
 }

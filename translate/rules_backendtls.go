@@ -353,5 +353,5 @@ func (r *tlsStatusRules) runTLSPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 	if len(out.Ancestors) == 0 {
 		return nil
 	}
-	return &status.Update{Key: key, Generation: generation, Status: out}
+	return &status.Update{Key: key, Generation: generation, Status: out, State: closedIf(own.Policy != nil && own.Policy.Closed != "")}
 }

@@ -29,6 +29,7 @@ type invalidStatusIn struct {
 	*gatewayRules
 	effects *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
 	invalid *memo.Input[manifest.Key, *store.Invalid]
+	served  *servedRoutes
 }
 
 // invalidStatusRules build the statuses of objects that their schemas reject.
@@ -52,7 +53,7 @@ func (r *invalidStatusRules) runInvalidStatus(c *memo.Ctx, key manifest.Key) *st
 	if !ok || from.Nameless || !r.in.speaksOfInvalid(c, from) {
 		return nil
 	}
-	update := &status.Update{Key: key, Generation: from.Generation}
+	update := &status.Update{Key: key, Generation: from.Generation, State: status.NotServed}
 	policy := manifest.Verdict[gwv1.PolicyConditionReason]{Reason: gwv1.PolicyReasonInvalid, Message: from.Message()}
 	switch key.Kind {
 	case "GatewayClass":
@@ -98,6 +99,9 @@ func (r *invalidStatusRules) invalidPolicyStatus(c *memo.Ctx, from *store.Invali
 		out.Ancestors = append(out.Ancestors, status.PolicyAncestor(ref, status.PolicyAccepted(from.Generation, bad)))
 	}
 	update.Status = out
+	if len(from.Targets) > 0 {
+		update.State = status.Closed
+	}
 	return update
 }
 
@@ -122,6 +126,9 @@ func (r *invalidStatusRules) invalidRoute(c *memo.Ctx, from *store.Invalid, upda
 		return nil
 	}
 	update.Status = out
+	if _, closed := r.in.served.Get(c, from.Key); closed {
+		update.State = status.Closed
+	}
 	return update
 }
 

@@ -364,5 +364,5 @@ func (r *policyStatusRules) runPolicyStatus(c *memo.Ctx, key manifest.Key) *stat
 	if len(out.Ancestors) == 0 {
 		return nil
 	}
-	return &status.Update{Key: key, Generation: generation, Status: out}
+	return &status.Update{Key: key, Generation: generation, Status: out, State: closedIf(own.Unusable != "")}
 }

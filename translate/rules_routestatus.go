@@ -83,7 +83,15 @@ func (r *routeStatusRules) runRouteStatus(c *memo.Ctx, key manifest.Key) *status
 	if len(out.Parents) == 0 {
 		return nil
 	}
-	return &status.Update{Key: key, Generation: generation, Status: out}
+	return &status.Update{Key: key, Generation: generation, Status: out, State: closedIf(is.Whole)}
+}
+
+// closedIf returns the state of a valid object that may be closed.
+func closedIf(closed bool) status.State {
+	if closed {
+		return status.Closed
+	}
+	return status.OK
 }
 
 // soundConditions returns the conditions of a route that is accepted and has no problem. They depend only on

@@ -172,7 +172,7 @@ func (b *Board) Known() (statuses []status.Update, stale map[manifest.Key]store.
 		stale[key] = *s
 	}
 	for key, o := range b.objects {
-		update := status.Update{Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status}
+		update := status.Update{Key: key, Generation: o.generation, Gateway: o.gateway, Envoy: o.envoy, Status: o.status, State: o.state}
 		if o.gateway != "" {
 			update.Status = sight{object: *o, verdict: b.verdicts[o.gateway]}.joined()
 		}
@@ -241,7 +241,7 @@ func (b *Board) set(u status.Update, now time.Time) {
 		}
 		b.judged[u.Gateway][u.Key] = struct{}{}
 	}
-	b.objects[u.Key] = &object{generation: u.Generation, gateway: u.Gateway, envoy: u.Envoy, status: u.Status}
+	b.objects[u.Key] = &object{generation: u.Generation, gateway: u.Gateway, envoy: u.Envoy, status: u.Status, state: u.State}
 	b.stamp(u.Key, before, now)
 }
 

@@ -25,6 +25,10 @@ type Object[S any] struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        ObjectMeta `json:"metadata"`
 	Status          S          `json:"status"`
+	// State is one word for the object: ok, stale (the last valid version is served), closed (it has a mistake, and its
+	// requests or those of its targets are answered 500) or "not served" (it has a mistake, and does nothing). An object
+	// is ok if it serves, also where a condition of its status reports a problem.
+	State string `json:"state"`
 	// Stale is set if the last valid version of the object is served; Status is then the status of that version.
 	// It is nil if the folder's version is served.
 	Stale *Stale `json:"stale,omitempty"`
@@ -46,6 +50,7 @@ func (s sight) at(key manifest.Key) Object[any] {
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion(key.Group), Kind: key.Kind},
 		Metadata: ObjectMeta{Name: key.Name, Namespace: key.Namespace, Generation: s.generation},
 		Status:   cmp.Or(s.show(), any(struct{}{})),
+		State:    s.word(),
 		Stale:    newStale(s.stale), StalePolicies: s.policies,
 	}
 }

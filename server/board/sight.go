@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // object is the published status of one object, with the fields of status.Update. After an object is stored, only
@@ -18,6 +19,7 @@ type object struct {
 	gateway    string
 	envoy      map[string]string // the name of the Envoy listener for each listener, by the listener's name
 	status     any
+	state      status.State
 	since      stamps
 }
 
@@ -31,6 +33,17 @@ type sight struct {
 	verdict  Verdict
 	stale    *store.Stale   // nil if the newest version is served
 	policies []manifest.Key // the stale policies that select the object as their target
+}
+
+// word returns one word for the object: ok, stale, closed or not served.
+func (s sight) word() string {
+	switch {
+	case s.stale != nil:
+		return "stale"
+	case s.state != status.OK:
+		return string(s.state)
+	}
+	return "ok"
 }
 
 // stamps returns the transition time of each condition in the status, in the order of conditionLists. If a

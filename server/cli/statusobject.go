@@ -7,6 +7,7 @@ import (
 
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store/visible"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // objectStatus is an object of the admin page /api/v1/status.
@@ -17,6 +18,11 @@ func (o objectStatus) wrong() bool {
 	return o.Stale != nil || o.Status.Wrong()
 }
 
+// without reports whether no version of the object serves.
+func (o objectStatus) without() bool {
+	return o.State == string(status.Closed) || o.State == string(status.NotServed)
+}
+
 // stateOK is the state of a row that shows no problem.
 const stateOK = "ok"
 
@@ -24,16 +30,21 @@ const stateOK = "ok"
 type statusRow [6]string
 
 // rows returns the rows of the object in the table. A part of the status (such as a parent of a route) has a row
-// for each condition that reports a problem, or one row if no condition does. If the object is stale, one of the
-// rows says why. An object whose status has no parts has one row.
+// for each condition that reports a problem. It has one row if no condition does, or if the object is closed or not
+// served. If the object is stale, one of the rows says why. An object whose status has no parts has one row.
 func (o objectStatus) rows() []statusRow {
 	name := visible.Text(strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/"))
 	state, reason, message := o.state()
 	var rows []statusRow
 	said := false
 	for _, part := range o.Status.Parts() {
-		row := statusRow{o.Kind, name, cmp.Or(visible.Text(part.Name), "-"), state, reason, message}
-		for _, c := range part.Wrong() {
+		row, wrong := statusRow{o.Kind, name, cmp.Or(visible.Text(part.Name), "-"), state, reason, message}, part.Wrong()
+		if o.without() && len(wrong) > 0 { // the first condition says why
+			row[3], row[4], row[5] = o.State, wrong[0].Reason, oneLine(wrong[0].Message)
+			rows = append(rows, row)
+			continue
+		}
+		for _, c := range wrong {
 			row[3], row[4], row[5] = c.Type+"="+string(c.Status), c.Reason, oneLine(c.Message)
 			rows = append(rows, row)
 		}

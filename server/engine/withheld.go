@@ -248,7 +248,7 @@ func (q *withholding) restate(result *translate.Result) {
 			continue
 		}
 		w.told = &u
-		result.Status[i].Status = rejected(routes, w.why())
+		result.Status[i].Status, result.Status[i].State = rejected(routes, w.why()), status.Closed
 	}
 	for _, u := range q.released {
 		result.Status = append(result.Status, *u)

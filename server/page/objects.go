@@ -13,6 +13,8 @@ import (
 type objectRow struct {
 	Key   manifest.Key
 	Wrong bool
+	// State is the word for the object (board.Object.State).
+	State string
 	Stale *board.Stale
 	// StalePolicies are the stale policies for this object: their last valid version applies.
 	StalePolicies []manifest.Key
@@ -24,7 +26,7 @@ func objectRows(list board.List[board.Object[any]]) []objectRow {
 	rows := make([]objectRow, len(list.Items))
 	for i, o := range list.Items {
 		status := board.StatusOf(o.Status)
-		rows[i] = objectRow{Key: o.Key(), Stale: o.Stale, StalePolicies: o.StalePolicies, Parts: status.Parts()}
+		rows[i] = objectRow{Key: o.Key(), State: o.State, Stale: o.Stale, StalePolicies: o.StalePolicies, Parts: status.Parts()}
 		rows[i].Wrong = o.Stale != nil || status.Wrong()
 	}
 	return rows

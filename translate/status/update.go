@@ -21,4 +21,16 @@ type Update struct {
 	// only Envoy's answer is missing, the condition Programmed is Unknown/Pending. The server replaces that
 	// condition when Envoys answer.
 	Status any
+	// State says in a word whether the object serves.
+	State State
 }
+
+// State says in a word whether an object serves.
+type State string
+
+// The states of objects of which the newest version was tried. An object is OK if it serves, whatever parts of it are wrong.
+const (
+	OK        State = ""           // it serves
+	Closed    State = "closed"     // it has a mistake: a route answers 500 to all of its requests, the targets of a policy do
+	NotServed State = "not served" // it has a mistake, and does nothing
+)
