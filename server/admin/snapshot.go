@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -30,6 +32,8 @@ func (d Documents) Snapshot() (head snapshot.Head, side plan.Side, err error) {
 	still := d.options.Folder.Between(func(objects []*manifest.Object, around translate.Surroundings) {
 		view = d.options.Loaded.View()
 		side.Objects, side.Problems = objects, d.Problems().Problems
+		_, stale := d.options.Board.Known()
+		side.Stale = slices.Collect(maps.Keys(stale))
 		served, _ := d.options.Envoys.Resources()
 		for gateway, resources := range served {
 			for _, r := range resources {

@@ -155,9 +155,6 @@ func (p *pipeline) heldEdits(r *run) (all []plan.HeldEdit) {
 	return all
 }
 
-// lastGoodKept is the code of the warning that earlier versions of objects are served.
-const lastGoodKept = "LastGoodKept"
-
 // causeOfStale returns the error because of which an object is stale, if no error is about the object: that of its file.
 func causeOfStale(stale store.Stale, problems []manifest.Problem) manifest.Problem {
 	for _, p := range problems {
@@ -166,6 +163,6 @@ func causeOfStale(stale store.Stale, problems []manifest.Problem) manifest.Probl
 		}
 	}
 	return manifest.Problem{
-		Code: lastGoodKept, Severity: manifest.Error, File: stale.File, Line: stale.Line, Column: stale.Column, Object: stale.Key, Message: stale.Message,
+		Code: plan.LastGoodKept, Severity: manifest.Error, File: stale.File, Line: stale.Line, Column: stale.Column, Object: stale.Key, Message: stale.Message,
 	}
 }

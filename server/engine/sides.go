@@ -10,7 +10,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server"
-	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/plan"
@@ -46,9 +45,8 @@ func (p *pipeline) readSide(tree watcher.Tree, to *sideRecorder) (side plan.Side
 	if err := p.flow(r); err != nil && !errors.Is(err, errWaiting) {
 		return side, err
 	}
-	problems := slices.DeleteFunc(slices.Clone(r.problems), func(p manifest.Problem) bool { return p.Code == lastGoodKept }) // Judged says it
 	return plan.Side{
-		View: to.view, Problems: problems, Objects: p.translation.withheld.filter(p.reader.all()).Set,
+		View: to.view, Problems: slices.Clone(r.problems), Objects: p.translation.withheld.filter(p.reader.all()).Set,
 		Resources: slices.Collect(maps.Values(to.resources)), Places: p.reader.store.PlacesNow(),
 		Judged: &plan.Judged{Held: p.heldEdits(r)},
 	}, nil

@@ -28,6 +28,8 @@ type Side struct {
 	// Judged is what became of the edits that lead to this configuration. It is nil for a configuration that is read as from
 	// a cold start: objects with errors are missing there, of which a running gatefold keeps the version before.
 	Judged *Judged
+	// Stale are the objects of which a running gatefold serves the version before, although its folder has another one.
+	Stale []manifest.Key
 }
 
 // comparison is the state of one Compare. In each pair of values, index 0 is before and index 1 is after.
@@ -84,6 +86,8 @@ func Compare(ctx context.Context, before, after Side) (*Report, error) {
 	c.problems()
 	if judged := after.Judged; judged != nil {
 		c.report.Judged = *judged
+	} else {
+		c.report.Held = c.objects.heldEdits()
 	}
 	c.certificates()
 	c.report.Objects = c.objects.list()

@@ -15,7 +15,13 @@ import (
 func (c *comparison) problems() {
 	c.report.Introduced = without(c.sides[1].Problems, c.sides[0].Problems)
 	c.report.Fixed = without(c.sides[0].Problems, c.sides[1].Problems)
+	for _, list := range []*[]manifest.Problem{&c.report.Introduced, &c.report.Fixed} {
+		*list = slices.DeleteFunc(*list, func(p manifest.Problem) bool { return p.Code == LastGoodKept })
+	}
 }
+
+// LastGoodKept is the code of the warning that earlier versions of objects are served. Report.Held says it for each object.
+const LastGoodKept = "LastGoodKept"
 
 // without returns the problems of the parameter list that the parameter others does not have. Problems are compared
 // as unplaced returns them. If list has a problem more often than others, the surplus is in the result.

@@ -13,7 +13,7 @@ import (
 //   - Another edit changes the answer, too: the new rule belongs to an object that is new, or to another route that changed.
 func (h *hostPair) heldBy(p pair) (held []manifest.Key) {
 	c, from := h.port.comparison, []manifest.Key{ir.GatewayKey(h.port.key.gateway)}
-	if len(c.objects.mistakes) == 0 || c.sides[1].Judged != nil {
+	if len(c.objects.held) == 0 {
 		return nil
 	}
 	if p.before == nil {
@@ -22,7 +22,7 @@ func (h *hostPair) heldBy(p pair) (held []manifest.Key) {
 		from = append(from, c.objectsOf(0, p.before)...)
 	}
 	for _, key := range from {
-		if c.objects.mistakeOf(key) != "" && !slices.Contains(held, key) {
+		if c.objects.held[key] != nil && !slices.Contains(held, key) {
 			held = append(held, key)
 		}
 	}
@@ -31,7 +31,7 @@ func (h *hostPair) heldBy(p pair) (held []manifest.Key) {
 	}
 	for _, key := range c.objectsOf(1, p.after) {
 		kind := c.objects.kinds[key]
-		if kind == Added || kind == Changed && (p.before == nil || key != p.before.rule.Source.Key) {
+		if c.objects.held[key] == nil && (kind == Added || kind == Changed && (p.before == nil || key != p.before.rule.Source.Key)) {
 			return nil
 		}
 	}

@@ -2,7 +2,8 @@ package plan
 
 import "github.com/gatefold/gatefold/store/manifest"
 
-// Judged is what a gatefold that serves the old configuration does with the edits that lead to the new one.
+// Judged is what a gatefold that serves the old configuration does with the edits that lead to the new one. In a comparison
+// with a running gatefold, only Held is known, and only edits that have an error of their own.
 type Judged struct {
 	// Held are the edits that are not applied. The answers after are those that are served meanwhile.
 	Held []HeldEdit `json:"held,omitempty"`

@@ -16,12 +16,44 @@ type objectChanges struct {
 	kinds map[manifest.Key]Kind
 	// mistakes has the first error of each object in the new configuration, and former in the old one.
 	mistakes, former map[manifest.Key]*manifest.Problem
+	// held has the errors of the edits that a running gatefold would hold, if the new configuration is read as from a cold
+	// start (see ownErrors).
+	held map[manifest.Key][]manifest.Problem
 }
 
 // newObjectChanges compares the objects of the old configuration (the parameter before) and of the new configuration
 // (the parameter after) by their hashes. For each object, it also keeps its first error in each configuration.
 func newObjectChanges(before, after Side) *objectChanges {
-	return &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: firstErrors(after.Problems), former: firstErrors(before.Problems)}
+	o := &objectChanges{kinds: kindsOfObjects(before.Objects, after.Objects), mistakes: firstErrors(after.Problems), former: firstErrors(before.Problems)}
+	if after.Judged == nil {
+		o.held = o.ownErrors(before, after)
+	}
+	return o
+}
+
+// ownErrors returns the errors of objects that the old configuration serves, and of which the new one has another version
+// with an error. An error that the old configuration has, too, counts only if its version is not served there (Side.Stale).
+func (o *objectChanges) ownErrors(before, after Side) map[manifest.Key][]manifest.Problem {
+	stale := map[manifest.Key]bool{}
+	for _, key := range before.Stale {
+		stale[key] = true
+	}
+	known := slices.DeleteFunc(slices.Clone(before.Problems), func(p manifest.Problem) bool { return stale[p.Object] })
+	own := map[manifest.Key][]manifest.Problem{}
+	for _, p := range without(after.Problems, known) {
+		if kind := o.kinds[p.Object]; p.Severity == manifest.Error && (kind == Changed || kind == Removed) {
+			own[p.Object] = append(own[p.Object], p)
+		}
+	}
+	return own
+}
+
+// heldEdits returns the edits in o.held, sorted by key.
+func (o *objectChanges) heldEdits() (all []HeldEdit) {
+	for _, key := range slices.SortedFunc(maps.Keys(o.held), manifest.CompareKeys) {
+		all = append(all, HeldEdit{Kind: Changed, Object: key, Serves: ServesBefore, Problems: o.held[key]})
+	}
+	return all
 }
 
 // firstErrors returns the first error of each object.

@@ -86,6 +86,8 @@ func (r *reader) take(one record) error {
 		object := &manifest.Object{Key: one.Object.Key}
 		copy(object.Hash[:], one.Object.Sum)
 		r.side.Objects = append(r.side.Objects, object)
+	case one.Stale != nil:
+		r.side.Stale = append(r.side.Stale, *one.Stale)
 	case one.Resource != nil:
 		r.side.Resources = append(r.side.Resources, *one.Resource)
 	case one.End != 0:

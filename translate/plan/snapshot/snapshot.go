@@ -60,6 +60,7 @@ type record struct {
 	Certificate *ir.Certificate   `json:",omitempty"`
 	Problem     *manifest.Problem `json:",omitempty"`
 	Object      *object           `json:",omitempty"`
+	Stale       *manifest.Key     `json:",omitempty"`
 	Resource    *plan.Resource    `json:",omitempty"`
 	// End is set only in the last line. It is the number of lines before that line, so that Read can find out that
 	// the snapshot is not complete.

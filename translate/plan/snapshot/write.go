@@ -35,6 +35,9 @@ func Write(w io.Writer, head Head, side plan.Side) error {
 	for _, o := range side.Objects {
 		s.put(record{Object: s.object(o)})
 	}
+	for i := range side.Stale {
+		s.put(record{Stale: &side.Stale[i]})
+	}
 	for i := range side.Resources {
 		s.put(record{Resource: s.resource(&side.Resources[i])})
 	}
