@@ -297,6 +297,7 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 		d.report(at, object, p)
 	} else {
 		d.addForeign(at, object)
+		d.closePlugin(at, gvk.GroupKind(), object)
 	}
 	return gvk, false
 }

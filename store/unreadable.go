@@ -168,7 +168,7 @@ func (s *serving) recordClosed() {
 
 // objectNames has the served objects that policies can target.
 type objectNames struct {
-	byName, byLabel map[string][]manifest.Key // by name, and by the values of labels
+	byName, byLabel map[string][]manifest.Key // by name, and by the values of labels and the names of KongPlugins
 	in              map[string][]manifest.Key // by namespace, without Services and Backends
 	open            map[string]bool           // namespaces in which one of them stays open
 	closable        map[manifest.Key]struct{} // those that may be closed
@@ -206,6 +206,9 @@ func (s *serving) namesOf(arrived []manifest.Key) *objectNames {
 		n.byName[key.Name] = append(n.byName[key.Name], key)
 		for _, value := range at.object.Value.GetLabels() {
 			n.byLabel[value] = append(n.byLabel[value], key)
+		}
+		for _, plugin := range Plugins(at.object) {
+			n.byLabel[plugin.Name] = append(n.byLabel[plugin.Name], key)
 		}
 		if !isFront {
 			continue

@@ -26,6 +26,7 @@ type network struct {
 	extensions   *extensionRules
 
 	policies   *policyRules
+	plugins    *pluginRules
 	closed     *closedRules
 	limits     *limitRules
 	hostLevels *hostLevelRules
@@ -119,7 +120,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	})
 	n.coverage = newCoverageRules(e, coverageIn{gateway: n.gateways.gateway, certNames: n.certificates.certNames, gateways: in.gateways})
 	n.references = newReferenceRules(e, referenceIn{
-		hintRules: n.hints, backendObjects: in.backendObjects, grants: n.certificates.grants,
+		hintRules: n.hints, backendObjects: in.backendObjects, grants: n.certificates.grants, invalid: in.invalid,
 	})
 	n.credentials = newCredentialRules(e, credentialIn{hintRules: n.hints, grants: n.certificates.grants, secrets: in.secrets})
 	n.extensions = newExtensionRules(e, extensionIn{
@@ -138,6 +139,7 @@ func (n *network) addPolicies(e *memo.Engine) {
 		expressionTextRules: newExpressionTextRules(e, in.trafficPolicies, n.MaxCopies),
 		trafficPolicies:     in.trafficPolicies, routes: in.routes, gateways: in.gateways, listenerSets: in.listenerSets,
 	})
+	n.plugins = newPluginRules(e, pluginIn{routes: in.routes, services: in.services, invalid: in.invalid})
 	n.closed = newClosedRules(e, closedIn{
 		aims: n.policies.aims, routes: in.routes, listenerSets: in.listenerSets, trafficPolicies: in.trafficPolicies, invalid: in.invalid,
 	})
@@ -287,7 +289,7 @@ func (n *network) addStatuses(e *memo.Engine) {
 		childRules: n.children, mount: n.roots.mount, stream: n.streams.stream, losses: n.ports.losses, routes: in.routes,
 	})
 	n.invalidStatuses = newInvalidStatusRules(e, invalidStatusIn{gatewayRules: n.gateways, effects: n.policyStatuses.effects, invalid: in.invalid, served: n.closed.served})
-	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.closed, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
+	n.problems = newProblems(e, n.classes, n.gateways, n.coverage, n.extensions, n.policies, n.plugins, n.closed, n.limits, n.policyStatuses, n.backendPolicies, n.tlsPolicies,
 		n.clusters, n.contests, n.streams, n.ports, n.spread, n.children, n.grafts, n.identities, n.tables, n.shadows, n.hiddens, n.loops, n.exposures, n.nodes,
 		n.signIns)
 	n.holdings = newHoldings(e, n.gateways, n.contests, n.ports, n.extensions)

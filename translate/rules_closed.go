@@ -202,6 +202,9 @@ func (r *closedRules) protector(c *memo.Ctx, object *manifest.Object) (first man
 		}
 	}
 	consider(r.protectorAt(c, object.Key, object.Value.GetLabels()))
+	if plugin := pluginFor(c, r.in.invalid, object); plugin != nil {
+		consider(plugin.Key)
+	}
 	for _, ref := range route.Read(object).Parents {
 		parent := parentKey(object.Key, ref)
 		consider(r.protectorAt(c, parent, r.labels(c, parent)))

@@ -256,6 +256,7 @@ func (r *policyRules) runPolicies(c *memo.Ctx, key ruleKey) *levelOut {
 		}
 	}
 	gathered.attach(at, api.Text(rule.Name), route.Sections(object), r.aims.kind)
+	r.closeForPlugin(c, gathered, object)
 	out.Writes = gathered.writes
 	priority, _ := policy.StrategyOf(object.Value.GetAnnotations())
 	out.Level = policy.NewLevel(gathered.specs, priority, route.CompareOrigins)

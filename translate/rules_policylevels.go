@@ -67,7 +67,7 @@ func (r *policyRules) addPolicies(c *memo.Ctx, object *manifest.Object, out *fla
 	for _, point := range out.Points {
 		rules = append(rules, point.Rest)
 	}
-	own, targeted := route.Rules(object), r.aims.any(c, object.Key)
+	own, targeted := route.Rules(object), r.aims.any(c, object.Key) || len(hasPlugins(object.Key, object)) > 0
 	var last []*levelOut
 	var joined joinedLevels
 	for _, rule := range rules { // the rules for sign-in are added later, and lead to no backend

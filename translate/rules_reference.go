@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -10,7 +11,8 @@ import (
 type referenceIn struct {
 	*hintRules
 	*backendObjects
-	grants *memo.Rule[string, *backend.Grants]
+	grants  *memo.Rule[string, *backend.Grants]
+	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
 // referenceRules follow references to backends.
@@ -42,8 +44,11 @@ func (r *referenceRules) runBackend(c *memo.Ctx, ref backend.Reference) backend.
 		absent := r.in.absent(c, ref.To, wordReference)
 		return ref.Missing(!absent.Invalid && r.in.service(c, ref.Twin()) != nil, absent.Message, absent.Hint)
 	}
-	if service := r.in.service(c, ref.To); service != nil {
-		return ref.ToService(service)
+	if object, ok := r.in.services.Get(c, ref.To); ok {
+		if plugin := pluginFor(c, r.in.invalid, object); plugin != nil {
+			return ref.ClosedBy(plugin.Key)
+		}
+		return ref.ToService(r.in.service(c, ref.To))
 	}
 	absent := r.in.absent(c, ref.To, wordReference)
 	_, twin := r.in.staticBackends.Get(c, ref.Twin())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -202,6 +203,15 @@ func (r Reference) NotGranted() Resolution {
 		Message: fmt.Sprintf("%s is in another namespace, and no ReferenceGrant there permits it", r.To),
 		Hint: fmt.Sprintf("add a ReferenceGrant in namespace %s: from %s of namespace %s, to %s",
 			r.To.Namespace, r.From.Kind, r.From.Namespace, r.To.Kind),
+	}
+}
+
+// ClosedBy returns the Resolution of a reference to a Service to which a policy applies that gatefold does not serve.
+func (r Reference) ClosedBy(policy manifest.Key) Resolution {
+	return Resolution{
+		Reason:  gwv1.RouteReasonRefNotPermitted,
+		Message: fmt.Sprintf("%s names %s, which gatefold does not serve and which may protect it", r.To, policy),
+		Hint:    fmt.Sprintf("write what %s does as a TrafficPolicy, or give it the annotation %s: \"true\"", policy, schema.IgnoreAnnotation),
 	}
 }
 
