@@ -67,7 +67,7 @@ func (r *credentialRules) fill(c *memo.Ctx, extras *ir.Extras) (problems []manif
 		if use.List = found.List; found.Problem != nil {
 			problem := *found.Problem
 			problem.Field, problem.Severity = sourceField(use.Source), manifest.Error
-			problem.Hint = closedUntil + problem.Hint
+			problem.Hint = ClosedUntil + problem.Hint
 			problems = append(problems, problem)
 		}
 	}
@@ -85,7 +85,7 @@ func (r *credentialRules) notGranted(c *memo.Ctx, policyKey manifest.Key, extras
 		}
 		why := ref.NotGranted()
 		problems = append(problems, manifest.Problem{
-			Code: string(why.Reason), Severity: manifest.Error, Field: sourceField(use.Source), Message: why.Message, Hint: closedUntil + why.Hint,
+			Code: string(why.Reason), Severity: manifest.Error, Field: sourceField(use.Source), Message: why.Message, Hint: ClosedUntil + why.Hint,
 		})
 	}
 	return problems

@@ -209,8 +209,8 @@ func (r *extensionRules) runExtensionStatus(c *memo.Ctx, key manifest.Key) *stat
 	}}
 }
 
-// closedUntil is the beginning of the hint of a problem that makes routes answer 500.
-const closedUntil = "routes of the policy answer 500 until this is fixed: "
+// ClosedUntil is the beginning of the hint of a problem that makes routes answer 500.
+const ClosedUntil = "routes of the policy answer 500 until this is fixed: "
 
 // connect sets the extensions and credentials that policy fields (extras) refer to, and returns the backends of
 // the extensions. If it returns a problem, the policy must not be used. For nil extras, both results are nil.
@@ -222,7 +222,7 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 		found := r.extension.Get(c, use.Key)
 		problem := manifest.Problem{
 			Code: "ExtensionNotUsable", Severity: manifest.Error, Field: use.Field.Path() + ".extensionRef",
-			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: closedUntil + found.Hint,
+			Message: fmt.Sprintf("%s cannot be used: %s", use.Key, found.Unusable), Hint: ClosedUntil + found.Hint,
 		}
 		switch {
 		case found.Missing:
@@ -234,7 +234,7 @@ func (r *extensionRules) connect(c *memo.Ctx, extras *ir.Extras) (backends []*ba
 		case found.Extension == nil:
 		case found.Extension.Field() != use.Field:
 			problem.Message = fmt.Sprintf("%s cannot be used: it is for %s", use.Key, found.Extension.Field())
-			problem.Hint = closedUntil + "name one for " + string(use.Field)
+			problem.Hint = ClosedUntil + "name one for " + string(use.Field)
 		default:
 			use.Extension = found.Extension
 			backends = append(backends, found.Backends...)
@@ -264,7 +264,7 @@ func (r *extensionRules) notUsers(c *memo.Ctx, object *manifest.Object, extras *
 		problems = append(problems, manifest.Problem{
 			Code: string(gwv1.RouteReasonRefNotPermitted), Severity: manifest.Error, Field: use.Field.Path() + ".extensionRef",
 			Message: fmt.Sprintf("%s is of another namespace, which does not let this one use it", use.Key),
-			Hint: fmt.Sprintf("%swrite the annotation %s: %q into %s, or a ReferenceGrant in namespace %s: from %s of namespace %s, to %s", closedUntil,
+			Hint: fmt.Sprintf("%swrite the annotation %s: %q into %s, or a ReferenceGrant in namespace %s: from %s of namespace %s, to %s", ClosedUntil,
 				tenancy.AnnotationUsers, found.Users.With(object.Key.Namespace), use.Key, use.Key.Namespace, object.Key.Kind, object.Key.Namespace, use.Key.Kind),
 			Cause: manifest.Field{Object: use.Key, Path: "metadata.annotations[" + tenancy.AnnotationUsers + "]"},
 		})

@@ -36,6 +36,23 @@ spec:
   basicAuth: {users: ["alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="]}
 `
 
+const secretGuard = `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: guard}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: site}]
+  basicAuth: {secretRef: {name: users}}
+`
+
+const users = `apiVersion: v1
+kind: Secret
+metadata: {name: users}
+stringData:
+  .htpasswd: |
+    alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=
+    bob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=
+`
+
 const openGuard = `apiVersion: gateway.kgateway.dev/v1alpha1
 kind: TrafficPolicy
 metadata: {name: guard}
@@ -68,6 +85,9 @@ func heldEdits() map[string]heldEdit {
 		},
 		"a user of basicAuth": {
 			files: map[string]string{"guard.yaml": guard}, file: "guard.yaml", old: `["alice:`, new: `["bob:$2y$05$abc", "alice:`, code: "InvalidCredentials", want: 401,
+		},
+		"a user in a Secret": {
+			files: map[string]string{"guard.yaml": secretGuard, "users.yaml": users}, file: "users.yaml", old: "bob:{SHA}", new: "bob:{MD5}", code: "InvalidCredentials", want: 401,
 		},
 		"an extension that does not exist": {
 			files: map[string]string{"guard.yaml": openGuard}, file: "guard.yaml", old: "  acl:", new: "  extAuth: {extensionRef: {name: none}}\n  acl:", code: "ExtensionNotFound", want: 200,

@@ -20,14 +20,15 @@ const maxJudgements = 16
 // (tryAgain). It depends on no order, because each round moves all units of which it is true.
 type judging struct {
 	*pipeline
-	run    *run
-	edits  []store.Edit
-	scope  scope
-	units  []*unit
-	kept   map[manifest.Key]store.Held      // edits that stay held without a trial
-	before map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
-	notes  map[manifest.Key]store.Held      // what is told of edits that were taken back
-	closed map[manifest.Key]string          // new routes that stay closed without a trial, with for whom they wait
+	run      *run
+	edits    []store.Edit
+	scope    scope
+	units    []*unit
+	kept     map[manifest.Key]store.Held      // edits that stay held without a trial
+	before   map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
+	notes    map[manifest.Key]store.Held      // what is told of edits that were taken back
+	contents []manifest.Key                   // edited Secrets and ConfigMaps
+	closed   map[manifest.Key]string          // new routes that stay closed without a trial, with for whom they wait
 
 	member map[manifest.Key]*unit              // the unit of each edit
 	errors map[manifest.Key][]manifest.Problem // errors of the present round, of objects with an edit
@@ -134,7 +135,7 @@ func (j *judging) begin() error {
 	edits := slices.DeleteFunc(j.reader.store.Edits(), func(e store.Edit) bool { _, closed := j.versions.closed[e.Key]; return closed })
 	edits = append(edits, waiting...)
 	slices.SortFunc(edits, func(a, b store.Edit) int { return manifest.CompareKeys(a.Key, b.Key) })
-	j.edits = edits
+	j.edits, j.contents = edits, contentsOf(edits)
 	j.divide(false)
 	return nil
 }
@@ -301,42 +302,6 @@ func (j *judging) giveUp(bad []*unit) {
 		}
 		u.fixed = true
 	}
-}
-
-// countsForEdits reports whether a problem may hold an edit: an error, or an issuer that was not asked yet.
-func countsForEdits(p manifest.Problem) bool {
-	return ofIssuer(p) || p.Severity == manifest.Error && !ofSurroundings(p.Code) && p.Code != "NotServed"
-}
-
-// ofIssuer reports whether a problem is that the answer of an OpenID provider is missing.
-func ofIssuer(p manifest.Problem) bool {
-	return p.Code == "IssuerNotAsked" || p.Code == "IssuerNoAnswer"
-}
-
-// errorsNow returns the errors of the translation, of objects with an edit. An error of another object that a Secret or
-// ConfigMap causes is one of the Secret.
-func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
-	all := j.errorsAmong(j.translation.translator.Preview().Problems)
-	j.addSectionsInUse(all)
-	return all
-}
-
-// errorsAmong returns the errors among problems, as errorsNow does.
-func (j *judging) errorsAmong(problems []manifest.Problem) map[manifest.Key][]manifest.Problem {
-	all := map[manifest.Key][]manifest.Problem{}
-	for _, p := range problems {
-		if !countsForEdits(p) {
-			continue
-		}
-		key := p.Object
-		if cause := p.Cause.Object; j.member[cause] != nil && (cause.Kind == "Secret" || cause.Kind == "ConfigMap") {
-			key = cause
-		}
-		if j.member[key] != nil {
-			all[key] = append(all[key], p)
-		}
-	}
-	return all
 }
 
 // remember finds the errors of what was served. At a start with a saved state they are found by a translation of it, if

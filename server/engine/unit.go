@@ -2,12 +2,14 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -57,6 +59,7 @@ func meanwhile(e store.Edit) string {
 func (u *unit) problems(e store.Edit) (all []manifest.Problem) {
 	for _, p := range u.noted[e.Key] {
 		p.Message += "; the edit is not applied, and " + meanwhile(e)
+		p.Hint = strings.TrimPrefix(p.Hint, translate.ClosedUntil) // they do not
 		all = append(all, p)
 	}
 	if len(all) > 0 {
