@@ -133,6 +133,12 @@ func (p *pipeline) heldEdits(r *run) (all []plan.HeldEdit) {
 			of[problem.Object] = append(of[problem.Object], problem)
 		}
 	}
+	held := p.reader.store.Held()
+	for key, e := range held { // what is wrong with the version that is served is not about the edit
+		of[key] = slices.DeleteFunc(of[key], func(problem manifest.Problem) bool {
+			return !slices.ContainsFunc(e.Problems, func(own manifest.Problem) bool { return own.Code == problem.Code && own.Message == problem.Message })
+		})
+	}
 	for _, stale := range r.result.Stale {
 		one := plan.HeldEdit{Kind: plan.Changed, Object: stale.Key, Serves: plan.ServesBefore, Problems: of[stale.Key]}
 		if !slices.Contains(p.reader.store.WordsOf(stale.Key), stale.Key.Name) {
@@ -143,7 +149,7 @@ func (p *pipeline) heldEdits(r *run) (all []plan.HeldEdit) {
 		}
 		all = append(all, one)
 	}
-	for key := range p.reader.store.Held() {
+	for key := range held {
 		if p.reader.store.Served(key) == nil {
 			all = append(all, plan.HeldEdit{Kind: plan.Added, Object: key, Serves: plan.ServesNothing, Problems: of[key]})
 		}
