@@ -7,82 +7,12 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// What gatefold cannot translate is saved in its last valid version, and a restart goes on from
-// that: with the folder's version beside it, without the folder, and after the file broke.
-func TestAWithheldVersionOutlivesARestart(t *testing.T) {
-	good, bad := route("a", "/1"), route("a", "/bad")
-	b := route("b", "/1")
-	tree := func(a, b string) watcher.Tree {
-		return treeOf(map[string]string{"a.yaml": a, "b.yaml": b})
-	}
-	s, saved := newStore(t, saving), ledger{}
-	first := s.Apply(tree(good, b))
-	s.Applied(nil)
-	saved.take(s)
-	since := treeOf(nil).Noticed
-	withheld := map[manifest.Key]Withheld{}
-	for _, o := range first.Set {
-		if o.Key.Name == "a" {
-			withheld[o.Key] = Withheld{o, since}
-		}
-	}
-	for i, text := range []string{bad, route("a", "/bad2")} { // edits of what is withheld stay withheld
-		s.Apply(tree(text, route("b", fmt.Sprint("/", i+2))))
-		if former := s.Former(routeKey("a")); former.Object != withheld[routeKey("a")].Object {
-			t.Errorf("edit %d: the former version is %v", i, former)
-		}
-		s.Applied(withheld)
-		saved.take(s)
-	}
-	for name, step := range map[string]struct {
-		tree watcher.Tree
-		want string
-	}{
-		"the same folder": {tree(route("a", "/bad2"), route("b", "/3")), "+a=/bad2 +b=/3"},
-		"broken":          {tree("a: [", route("b", "/3")), "+a=/1 +b=/3 LastGoodKept InvalidYAML"},
-		"fixed":           {tree(route("a", "/4"), route("b", "/3")), "+a=/4 +b=/3"},
-		"removed":         {treeOf(map[string]string{"b.yaml": route("b", "/3")}), "+b=/3 -a"},
-	} {
-		again := saved.restart(t, saving)
-		if got := sortedRestored(again); got != "a=/1 b=/3 " {
-			t.Errorf("restored is %s", got)
-		}
-		change := again.Apply(step.tree)
-		if got := summary(change); sortedWords(got) != sortedWords(step.want) {
-			t.Errorf("%s: got %q, want %q", name, got, step.want)
-		}
-		former := again.Former(routeKey("a"))
-		if pathOf(former.Object) != "/1" || !former.Since.Equal(since) {
-			t.Errorf("%s: the former version is %v", name, former)
-		}
-	}
-	s.Apply(tree(route("a", "/5"), b)) // it is fixed, and so is what is saved
-	s.Applied(nil)
-	saved.take(s)
-	if got := sortedRestored(saved.restart(t, saving)); got != "a=/5 b=/1 " {
-		t.Errorf("after the fix, restored is %s", got)
-	}
-}
-
 func routeKey(name string) manifest.Key {
 	return manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "default", Name: name}
-}
-
-func pathOf(o *manifest.Object) string {
-	r, _ := manifest.As[*api.HTTPRoute](o)
-	return *r.Spec.Rules[0].Matches[0].Path.Value
-}
-
-func sortedRestored(s *Store) (out string) {
-	for _, o := range s.Restored() {
-		out += o.Key.Name + "=" + pathOf(o) + " "
-	}
-	return out
 }
 
 // A mistake in settling an object costs that object: its last valid version stays, all others

@@ -89,11 +89,11 @@ func publicHash(o *manifest.Object) []byte {
 func (s *Store) liveOf(keys map[manifest.Key]struct{}) map[manifest.Key]*manifest.Object {
 	live := make(map[manifest.Key]*manifest.Object, len(keys))
 	for key := range keys {
-		former, withheld := s.history.withheld[key]
+		_, withheld := s.history.withheld[key]
 		before, changed := s.history.previous[key]
 		switch {
 		case withheld:
-			live[key] = former.Object
+			live[key] = nil
 		case changed:
 			live[key] = before.object
 		default:
@@ -104,7 +104,7 @@ func (s *Store) liveOf(keys map[manifest.Key]struct{}) map[manifest.Key]*manifes
 }
 
 // touched returns the keys whose live versions a call of Applied may change. Before the first call, these are all.
-func (s *Store) touched(withheld map[manifest.Key]Withheld) map[manifest.Key]struct{} {
+func (s *Store) touched(withheld map[manifest.Key]struct{}) map[manifest.Key]struct{} {
 	keys := map[manifest.Key]struct{}{}
 	add := func(key manifest.Key) { keys[key] = struct{}{} }
 	if !s.digest.begun {

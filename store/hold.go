@@ -56,6 +56,9 @@ func (s *Store) Edits() (edits []Edit) {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(s.history.previous), manifest.CompareKeys) {
 		before, after := s.history.previous[key].object, s.serving.served[key].object
+		if _, withheld := s.history.withheld[key]; withheld {
+			before = nil // nothing of it was served
+		}
 		if before != after {
 			edits = append(edits, Edit{key, before, after})
 		}

@@ -30,8 +30,7 @@ type Saved struct {
 	// for example because Text has a problem.
 	Checked *Checked
 	// Since is set if this version is served in place of the folder's version. It is the time since which that is
-	// so. The reason is that the folder has no valid version (Stale), or that gatefold could not translate the
-	// folder's version (Withheld).
+	// so (Stale).
 	Since time.Time
 }
 
@@ -62,8 +61,7 @@ func (s *Store) Saved() []Saved {
 	return all
 }
 
-// save returns the Saved of a key. It has the version that is served, even if the folder has a newer version
-// that gatefold could not translate (Withheld). If the object was restored without content, the Saved has only
+// save returns the Saved of a key. It has the version that is served. If the object was restored without content, the Saved has only
 // Key and Path. If nothing is known under the key, or if the object is closed (closeUnreadable), the Saved has only the Key.
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
@@ -74,17 +72,13 @@ func (s *Store) save(key manifest.Key) Saved {
 		return Saved{Key: key}
 	}
 	saved := Saved{Key: key, Path: at.path(), Line: 1, Since: at.since()}
-	former, withheld := s.history.withheld[key]
-	if withheld && former.Object == nil {
+	if _, withheld := s.history.withheld[key]; withheld {
 		return Saved{Key: key} // no version of it was served
 	}
 	if at.kept != nil {
 		saved.Text = at.kept.text
 	}
-	object := at.object
-	if withheld {
-		saved.Text, saved.Since, object = former.text, former.Since, former.Object
-	} else if d := at.definition; d != nil {
+	if d := at.definition; d != nil {
 		saved.Line, saved.Text = d.document.line, d.saved()
 		if d.alone() != nil {
 			saved.Line = d.line()
@@ -93,7 +87,7 @@ func (s *Store) save(key manifest.Key) Saved {
 			saved.Checked = &Checked{object: at.object, name: d.place}
 		}
 	}
-	if !s.options.SaveSecrets && confidential(key, object) {
+	if !s.options.SaveSecrets && confidential(key, at.object) {
 		saved.Text, saved.Checked = nil, nil
 	}
 	return saved

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"time"
-
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -39,13 +37,12 @@ type history struct {
 	texts    map[textHash]struct{}     // documents that cannot be parsed, and were there before (Store.TextsStand)
 	// textsChanged is true if texts changed since the last call of StoodTexts.
 	textsChanged bool
-	withheld     map[manifest.Key]formerVersion // versions that are served instead of those in the Store
+	withheld     map[manifest.Key]struct{} // objects of which no version is served (Store.Applied)
 }
 
 func newHistory() *history {
 	return &history{
 		previous: map[manifest.Key]served{}, invalid: map[manifest.Key]*Invalid{}, absent: map[manifest.Key]struct{}{},
-		withheld: map[manifest.Key]formerVersion{},
 	}
 }
 
@@ -64,21 +61,6 @@ func (s *history) remember(key manifest.Key, before served) {
 	if _, known := s.previous[key]; !known && s.begun { // otherwise nothing was served
 		s.previous[key] = before
 	}
-}
-
-// formerVersion is an earlier version of an object that is served instead of the folder's version, with its
-// text for the saved state.
-type formerVersion struct {
-	Withheld
-	text []byte
-}
-
-// Withheld is for an object whose version in the folder is withheld from the Envoys, because gatefold could not
-// translate that version, or because the object is new and waits for others. An earlier version of the object is served
-// instead, or a copy of a route that answers 500.
-type Withheld struct {
-	Object *manifest.Object // the earlier version; nil if there is none
-	Since  time.Time        // the time from which the earlier version is served instead
 }
 
 // kindSecret is the kind of a Secret. The content of a Secret is saved only with Options.SaveSecrets.

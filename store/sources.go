@@ -23,7 +23,7 @@ type sources struct {
 	tally      tally               // of all files
 	reread     bool                // a file with documents that cannot be parsed changed (Store.TextsStand)
 	unread     map[string]struct{} // files in a skipped directory (see noteUnread)
-	opened     openFiles           // files that the previous Apply did not finish
+	opened     map[string]*file    // the files that the previous Apply did not finish, by path
 	unrendered unrendered          // folders of Kustomize and Helm
 }
 
@@ -49,7 +49,7 @@ func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string]
 		if before != nil && before.hash == f.Hash && before.oddities().skipped == nil {
 			continue
 		}
-		if begun := s.opened.files[f.Path]; begun != nil && begun.hash == f.Hash {
+		if begun := s.opened[f.Path]; begun != nil && begun.hash == f.Hash {
 			edits = append(edits, edit{f.Path, before, begun})
 			continue
 		}

@@ -12,15 +12,14 @@ import (
 // Stale is an object of which an earlier version is served, for one of these reasons:
 //   - The folder has no valid version of the object. For example, the object's document is invalid, the object's file
 //     is skipped, or the file has an error and the object is no longer found in it.
-//   - gatefold cannot translate the folder's version (StaleBecause).
-//   - The object's namespace is frozen (Store.Freeze).
+//   - The object, or its namespace, is frozen (Store.Freeze).
 type Stale struct {
 	Key manifest.Key
 	// Since is the time from which the earlier version is served for that reason. The saved state keeps it over
 	// a restart.
 	Since time.Time
 	// Place is the place of the error that makes the object stale. Line is 0 if the error is about the whole
-	// file. If gatefold cannot translate the folder's version, Place is the place of the object.
+	// file.
 	Place
 	// Targets are the targets of a policy: the objects in its targetRefs, and the served objects that its
 	// targetSelectors select. Of the selected objects, only the first maxSelected are listed. Targets is empty

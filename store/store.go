@@ -6,8 +6,7 @@
 // which definitions may be served. sources has the files as they were last read. serving decides which object
 // is served under each key. problemLists makes the lists of problems and of stale objects.
 //
-// A Tree is applied only if the folder is not frozen. Files that take long to read may be applied later than
-// the others (Turn).
+// A Tree is applied only if the folder is not frozen.
 package store
 
 import (
@@ -69,24 +68,18 @@ func (s *Store) AllowEmpty() {
 // with the previous Tree. It splits only files whose hash changed, and parses only documents whose text
 // changed. It uses all cores. For a folder without problems, the served objects depend only on this Tree.
 func (s *Store) Apply(tree watcher.Tree) Change {
-	change, _ := s.ApplyUntil(context.Background(), tree, Turn{})
+	change, _ := s.ApplyUntil(context.Background(), tree, func() bool { return false })
 	return change
 }
 
-// ApplyUntil is Apply with limits. If ctx ends before the Tree is read, it returns the error of ctx and applies
-// nothing. If reading takes longer than turn.Length, it applies the files that are read by then, and leaves the
-// other files for the next Apply (Change.Waiting).
-//
-// In two cases, ApplyUntil continues to read after turn.Length:
-//   - The files that are read cannot be applied without the others.
-//   - With only the files that are read, the Tree must not be applied (see freeze), for example because it would
-//     remove all objects.
-//
-// If turn.Newer returns true meanwhile, ApplyUntil returns ErrNewer and applies nothing.
-func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (Change, error) {
-	all := tree
+// ApplyUntil is Apply that can be interrupted. If ctx ends before the Tree is read, it returns the error of ctx and
+// applies nothing. The function newer reports whether a newer Tree waits. If it returns true before the Tree is read,
+// ApplyUntil applies the changed files of namespaces that are read, and leaves the others for the next Apply
+// (Change.Waiting). If that is nothing, or if without the others the folder would be frozen (freeze), it returns ErrNewer
+// and applies nothing. Several goroutines may call newer at the same time.
+func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, newer func() bool) (Change, error) {
 	tree = s.sources.unrendered.strip(tree, func(file string) bool { return s.fence.sourceOf(file) != manifest.OtherFile })
-	edits, waiting, stats, err := s.read(ctx, tree, turn)
+	edits, waiting, stats, err := s.read(ctx, tree, newer)
 	if err != nil {
 		return Change{}, err
 	}
@@ -100,8 +93,7 @@ func (s *Store) ApplyUntil(ctx context.Context, tree watcher.Tree, turn Turn) (C
 		problem, held = s.freezeForPolicies(tree.Root, edits, next)
 	}
 	if held && len(waiting) > 0 { // it may not be frozen with the files that wait
-		turn.whole = true
-		return s.ApplyUntil(ctx, all, turn)
+		return Change{}, ErrNewer
 	}
 	s.serving.allowEmpty, s.allowEmpty = s.allowEmpty, false
 	if held {

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -25,15 +23,4 @@ func Withhold(o *manifest.Object, why string) *Invalid {
 		return k.closing(object, []Mistake{{Message: why}})
 	}
 	return newInvalid(object, object, []schema.Finding{{Message: why}})
-}
-
-// StaleBecause returns the Stale of an object that is served although the folder has another version. The
-// parameter served is the served version. The parameter since is the time from which the object is stale, and
-// the parameter why is the message.
-func (s *Store) StaleBecause(served *manifest.Object, since time.Time, why string) Stale {
-	place := s.Places([]manifest.Field{{Object: served.Key}})[0]
-	return Stale{
-		Key: served.Key, Since: since, Place: place, Targets: s.problemLists.targetsOf(served), Message: why, Stage: StageTranslate,
-		Unsaved: s.serving.saves.lost(served.Key, served),
-	}
 }

@@ -14,7 +14,7 @@ func (t *Translator) inner() *translator { return t.rules.(*translator) }
 // Ran was, as "rule key", sorted, each once.
 func (t *Translator) Ran() func() []string {
 	var ran []string
-	t.inner().engine.Trace(func(rule string, key any) { ran = append(ran, fmt.Sprint(rule, " ", key)) })
+	t.inner().engine.Trace(func(rule string, key any) { ran = append(ran, fmt.Sprint(rule, " ", key)) }, nil)
 	return func() []string {
 		slices.Sort(ran)
 		out := slices.Compact(ran)
@@ -22,6 +22,9 @@ func (t *Translator) Ran() func() []string {
 		return out
 	}
 }
+
+// Watched makes the Translator call a function in each run of a rule, and when a fold computes a value.
+func (t *Translator) Watched(fn func(family string, key any)) { t.inner().engine.Trace(fn, fn) }
 
 // Families returns the rules and folds, and what the present values were computed from.
 func (t *Translator) Families() []memo.Family { return t.inner().engine.Families() }

@@ -87,6 +87,12 @@ func (in *inputs) set(object *manifest.Object) {
 	}
 }
 
+// has reports whether there is an object with a key, valid or not.
+func (in *inputs) has(key manifest.Key) bool {
+	_, invalid := in.invalid.Peek(key)
+	return invalid || in.object(key) != nil
+}
+
 // object returns the object with a key. If there is no such object, or if no rule reads objects of that kind,
 // the result is nil.
 func (in *inputs) object(key manifest.Key) *manifest.Object {

@@ -29,7 +29,6 @@ type translator struct {
 	signIns  *memo.Sink[signInUse, *signInOut]
 	status   []*memo.Sink[manifest.Key, *status.Update]
 	last     lastView
-	undo     []former
 }
 
 // newTranslator returns a new translator as a value of the interface that is named rules. This interface hides the
@@ -59,7 +58,9 @@ func newTranslator(options Options) rules {
 }
 
 func (t *translator) Apply(change store.Change) Result {
-	_ = t.Take(nil, change) // without stop, Take returns no error
+	if err := t.Take(nil, change); err != nil {
+		panic(err)
+	}
 	t.Settle()
 	result := t.Preview()
 	result.Delta, result.Infra, result.Status = t.delta(), t.infras(), t.statuses()
@@ -103,7 +104,9 @@ func (t *translator) Settle() {
 		if !changed {
 			return
 		}
-		_ = t.engine.Flush(nil) // without stop, Flush returns no error
+		if err := t.engine.Flush(nil); err != nil {
+			panic(err)
+		}
 	}
 }
 
@@ -201,61 +204,17 @@ func (t *translator) infras() []ir.InfraUpdate {
 	return out
 }
 
-// former is the state that a key had before a Change whose translation was interrupted. Revert restores it.
-type former struct {
-	key     manifest.Key
-	object  *manifest.Object // nil if there was none
-	invalid *store.Invalid   // nil if there was none
-}
-
 func (t *translator) Take(stop memo.Stop, change store.Change) error {
 	for _, object := range change.Set {
-		t.remember(object.Key)
 		t.in.set(object)
 	}
 	for _, key := range change.Gone {
-		t.remember(key)
 		t.in.remove(key)
 	}
 	for _, invalid := range change.Invalid {
-		t.remember(invalid.Key)
 		t.in.invalid.Set(invalid.Key, invalid)
 	}
-	err := t.engine.Flush(stop)
-	if err == nil {
-		t.undo = nil
-	}
-	return err
-}
-
-func (t *translator) Revert() (usable bool) {
-	if t.engine.Torn() {
-		return false
-	}
-	undo := t.undo
-	t.undo = nil
-	for _, was := range slices.Backward(undo) {
-		if t.in.remove(was.key); was.object != nil {
-			t.in.set(was.object)
-		}
-		if was.invalid != nil {
-			t.in.invalid.Set(was.key, was.invalid)
-		}
-	}
-	return !t.engine.Torn()
-}
-
-func (t *translator) Former(key manifest.Key) *manifest.Object {
-	if first := slices.IndexFunc(t.undo, func(was former) bool { return was.key == key }); first >= 0 {
-		return t.undo[first].object
-	}
-	return t.in.object(key)
-}
-
-// remember saves the present state of a key, so that Revert can restore it.
-func (t *translator) remember(key manifest.Key) {
-	invalid, _ := t.in.invalid.Peek(key)
-	t.undo = append(t.undo, former{key, t.in.object(key), invalid})
+	return faultOf(t.engine.Flush(stop), t.in.has)
 }
 
 func (t *translator) Quarantine(set Quarantine) { t.in.quarantine.replace(set) }

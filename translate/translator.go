@@ -21,8 +21,6 @@ type rules interface {
 	Settle()
 	Preview() Result
 	Status(key manifest.Key) *status.Update
-	Revert() bool
-	Former(key manifest.Key) *manifest.Object
 	Quarantine(set Quarantine)
 	Hold(set Holders)
 	Discover(set Discoveries)
@@ -38,8 +36,8 @@ func (t *Translator) Apply(change store.Change) Result { return t.rules.Apply(ch
 
 // Take applies a Change as Apply does, but returns no Result: the next Apply returns the results of both
 // Changes. So objects can be translated before the whole folder is read. If stop is not nil, it can interrupt
-// the work, and Take returns the error of stop. After an interruption, the next Take or Apply continues the
-// work, or Revert undoes the Change.
+// the work, and Take returns the error of stop. If a rule panics, Take returns a *Fault. In both cases, the next Take or
+// Apply continues the work. Any other panic leaves the Translator inconsistent: it must not be used any more.
 func (t *Translator) Take(stop memo.Stop, change store.Change) error {
 	return t.rules.Take(stop, change)
 }
@@ -55,15 +53,6 @@ func (t *Translator) Preview() Result { return t.rules.Preview() }
 
 // Status returns the present status of an object, after Take. It returns nil if the object has none.
 func (t *Translator) Status(key manifest.Key) *status.Update { return t.rules.Status(key) }
-
-// Revert restores the objects as they were before the Changes that Take did not finish. The next Take or Apply
-// updates what depends on them. The result usable is false if a panic left the Translator inconsistent. Then the
-// caller must not use the Translator any more.
-func (t *Translator) Revert() (usable bool) { return t.rules.Revert() }
-
-// Former returns the object that a key had before the unfinished Changes. A Change is unfinished after its Take was
-// interrupted. If no Change is unfinished, Former returns the present object. If there was no object, it returns nil.
-func (t *Translator) Former(key manifest.Key) *manifest.Object { return t.rules.Former(key) }
 
 // Quarantine gives the Translator a new Quarantine, which has what Envoys rejected. It replaces the old Quarantine.
 // The next Take or Apply uses it.

@@ -59,7 +59,7 @@ func ReadTree(ctx context.Context, folder Folder, tree watcher.Tree) (Reading, e
 	if err != nil {
 		return Reading{}, err
 	}
-	change, err := r.apply(ctx, tree, store.Turn{})
+	change, err := r.apply(ctx, tree, never)
 	if err != nil {
 		return Reading{}, err
 	}

@@ -130,7 +130,7 @@ func (p *pipeline) judge(group testGroup, facts explain.Facts) (*judgement, erro
 	j.tests, j.fresh, j.unread = len(requests), len(j.unread), append(j.unread, told...)
 	runtime.LockOSThread() // the CPU time of this thread is measured
 	defer runtime.UnlockOSThread()
-	stop := p.yields.interrupt(group.deadline(), true).Err
+	stop := p.yields.interrupt(group.deadline()).Err
 	missed, err := expect.Failing(facts, requests, stop)
 	if err == nil && len(missed) > 0 && g.served != nil && !g.neverServed(group) {
 		facts.View = g.served()

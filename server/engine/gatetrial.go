@@ -143,7 +143,7 @@ func (t *trial) freezeAs(frozen store.Frozen) error {
 	if err := t.hold(t.run, frozen); err != nil {
 		return err
 	}
-	return t.translation.close(t.versions.closing, t.reader.store.Served)
+	return t.take(t.run, t.translation.close(t.versions.closing, t.reader.store.Served))
 }
 
 // nothingServed reports whether this is a start without a saved state.
@@ -239,21 +239,6 @@ func (p *pipeline) settle(r *run, frozen store.Frozen) error {
 		return errWaiting
 	}
 	return nil
-}
-
-// hold makes the run continue with what is served of some namespaces. It replaces the problems and stale objects of the
-// run. The error is that of translation.take.
-func (p *pipeline) hold(r *run, frozen store.Frozen) (err error) {
-	if frozen.Held == nil {
-		frozen.Held = p.reader.store.Held()
-	}
-	change := p.reader.freeze(frozen, p.tree.Root)
-	if p.gate != nil {
-		change.Problems = p.gate.warned(change.Problems, p.tree.Root)
-	}
-	r.change.Problems, r.change.Stale = change.Problems, change.Stale
-	r.time("translate", func() { err = p.translation.take(change) })
-	return err
 }
 
 // remember adds to told what cannot be read of the group's files, without the first problems of j.unread, and whether

@@ -210,7 +210,7 @@ func TestHoldersOutliveANewTranslator(t *testing.T) {
 // is known to the new translator.
 func TestANewcomerBesideAMistakeTakesNothing(t *testing.T) {
 	p, _, _ := newTestPipeline(t)
-	withMistake(p, true, panics)
+	withMistake(p, marked)
 	p.reload(tree(ownRoute))
 	p.reload(tree(ownRoute + rivalRoute + "\n" + object("HTTPRoute", "bad", true, routeTo("bad.test"))))
 	if got := p.holderOf(t); got != "HTTPRoute" {

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -19,14 +18,8 @@ var (
 	errNewer = errors.New("the folder has changed again")
 )
 
-// The deadlines of a translation are CPU time, so that they do not depend on how busy the machine is.
+// How long a translation runs is CPU time, so that it does not depend on how busy the machine is.
 const (
-	// runDeadline is how much CPU time the translation of a Change may take. deadlinePerObject is added for each
-	// object that changes. deadlinePerObject is about twenty times what an object usually takes.
-	runDeadline       = 30 * time.Second
-	deadlinePerObject = 2 * time.Millisecond
-	// partDeadline replaces runDeadline if a Change is applied in parts.
-	partDeadline = 10 * time.Second
 	// yieldAfter is how long a run works before a newer state of the folder can interrupt it. A shorter time would serve no
 	// edit sooner: the next run has to do what the interrupted one left, unless the newer state removes it.
 	yieldAfter = 10 * time.Second
@@ -34,9 +27,6 @@ const (
 	// the results of an interrupted run. Only the step of the translator that was running (a rule of package memo)
 	// starts again.
 	maxYields = 3
-	// readTurn is how long files are read before the files that were read so far are applied. So small files do
-	// not wait long for large files of other teams. It is elapsed time, because users wait for that long.
-	readTurn = 500 * time.Millisecond
 	// checkStride is how many calls of Err pass between two looks at the CPU time.
 	checkStride = 256
 )
@@ -47,7 +37,7 @@ const (
 type interrupt struct {
 	ctx  context.Context
 	used func() time.Duration // returns the CPU time of the thread
-	// limit is the CPU time that the translation may take.
+	// limit is the CPU time that it may take; 0 means no limit.
 	limit time.Duration
 	newer func() bool // reports whether to end for a newer state of the folder
 	alive func()      // is called from time to time
@@ -71,7 +61,7 @@ func (i *interrupt) Err() error {
 		i.begun = used
 	}
 	switch spent := used - i.begun; {
-	case spent > i.limit:
+	case i.limit > 0 && spent > i.limit:
 		return errOverdue
 	case spent > yieldAfter && i.newer():
 		return errNewer
@@ -93,13 +83,12 @@ type yielding struct {
 	running atomic.Pointer[watcher.Tree] // the Tree of the run in progress; nil if none is in progress
 	newer   atomic.Bool                  // the folder has a newer Tree than that in the field running
 	yielded int                          // how many runs in a row ended for a newer Tree
-	reading time.Duration                // how long files are read before a part of them is applied (see readTurn)
 }
 
 // newYielding returns the value that decides when the runs of a pipeline end early. A run in progress also ends early
 // when ctx ends. A translation calls the function alive from time to time, to show that it makes progress.
 func newYielding(ctx context.Context, alive func()) *yielding {
-	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive, reading: readTurn}
+	return &yielding{ending: ctx, used: watcher.ThreadTime, alive: alive}
 }
 
 // begin records that a run for this Tree (a state of the folder) starts. The caller calls the returned function
@@ -121,16 +110,10 @@ func (y *yielding) arriving(tree watcher.Tree) {
 // maxYields runs in a row have ended early, it returns false, so that the next run is completed.
 func (y *yielding) yields() bool { return y.newer.Load() && y.yielded < maxYields }
 
-// interrupt returns the memo.Stop of a translation with a limit of CPU time. If yields is true, the translation
-// also ends for a newer state of the folder.
-func (y *yielding) interrupt(limit time.Duration, yields bool) memo.Stop {
-	newer := y.yields
-	if !yields {
-		newer = func() bool { return false }
-	}
-	return &interrupt{ctx: y.ending, used: y.used, limit: limit, newer: newer, alive: y.alive}
+// interrupt returns the memo.Stop of a translation, or of tests with a limit of CPU time.
+func (y *yielding) interrupt(limit time.Duration) memo.Stop {
+	return &interrupt{ctx: y.ending, used: y.used, limit: limit, newer: y.yields, alive: y.alive}
 }
 
-// turn returns how long the store may read the files of a Tree before it applies the files that are read so far.
-// The limit keeps a large file from delaying all other files.
-func (y *yielding) turn() store.Turn { return store.Turn{Length: y.reading, Newer: y.newer.Load} }
+// never is what tells a reading of the folder that no newer state of it waits.
+func never() bool { return false }

@@ -40,7 +40,7 @@ func (p *pipeline) tryEdits(r *run) error {
 		return nil
 	}
 	j := &judging{
-		pipeline: p, run: r, scope: scopeOf(r), kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{},
+		pipeline: p, run: r, scope: p.scopeOf(r), kept: map[manifest.Key]store.Held{}, notes: map[manifest.Key]store.Held{},
 		closed: map[manifest.Key]string{}, member: map[manifest.Key]*unit{},
 	}
 	if err := j.begin(); err != nil {
@@ -115,7 +115,7 @@ func (j *judging) begin() error {
 		}
 	}
 	for key, one := range held {
-		if j.concerns(key) {
+		if _, faulty := j.run.faulty[key]; !faulty && j.concerns(key) {
 			again, j.versions.fresh[key] = true, true
 		} else {
 			j.kept[key] = one
@@ -143,7 +143,7 @@ func (j *judging) begin() error {
 // divide sets the units of the edits (unitsOf). A unit of which nothing was served before is not judged.
 func (j *judging) divide(through bool) {
 	j.units = nil
-	for _, u := range unitsOf(j.edits, j.reader.store, through) {
+	for _, u := range unitsOf(j.edits, j.run.faulty, j.reader.store, through) {
 		if u.hasLive(j.reader.store) {
 			j.units = append(j.units, u)
 			for _, e := range u.edits {
@@ -161,8 +161,8 @@ type scope struct {
 }
 
 // scopeOf returns the scope of a run.
-func scopeOf(r *run) scope {
-	s := scope{namespaces: map[string]bool{}, asked: r.tree == nil}
+func (p *pipeline) scopeOf(r *run) scope {
+	s := scope{wide: p.failed || r.asked, namespaces: map[string]bool{}, asked: r.tree == nil}
 	for _, key := range r.changed() {
 		switch key.Kind {
 		case "Gateway", "ListenerSet", "GatewayClass", "Namespace", "ReferenceGrant":
@@ -185,6 +185,11 @@ func (j *judging) concerns(held manifest.Key) bool {
 // if there were any.
 func (j *judging) round(number int) (more bool, err error) {
 	j.errors = j.errorsNow()
+	for key := range j.run.faulty {
+		if u := j.member[key]; u != nil && u.failed.IsZero() {
+			u.failed = key
+		}
+	}
 	if j.before == nil {
 		if err := j.remember(); err != nil {
 			return false, err
@@ -269,9 +274,9 @@ func (j *judging) note(u *unit) {
 		}
 	}
 	for _, e := range u.edits {
-		problems := j.reader.store.LocateApart(u.problems(e))
-		place := store.Place{File: problems[0].File, Line: problems[0].Line, Column: problems[0].Column}
-		j.notes[e.Key] = store.Held{Reason: store.Reason{Place: place, Message: problems[0].Message}, Candidate: e.After, Problems: problems}
+		if _, faulty := j.run.faulty[e.Key]; !faulty {
+			j.notes[e.Key] = j.notApplied(e, u.problems(e))
+		}
 	}
 }
 
@@ -332,7 +337,7 @@ func (j *judging) apply() error {
 	if err := j.hold(j.run, store.Frozen{Held: held}); err != nil {
 		return err
 	}
-	return j.translation.close(closed, j.reader.store.Served)
+	return j.take(j.run, j.translation.close(closed, j.reader.store.Served))
 }
 
 // held returns the edits that are not applied, and the new routes that are closed, with for whom they wait.
@@ -344,6 +349,9 @@ func (j *judging) held() (all map[manifest.Key]store.Held, closed map[manifest.K
 			continue
 		}
 		for _, e := range u.edits {
+			if _, faulty := j.run.faulty[e.Key]; faulty {
+				continue // it is held already
+			}
 			if e.Before == nil && e.After != nil && translate.Closed(e.After) != nil {
 				closed[e.Key] = nameOf(u.fault())
 			} else {

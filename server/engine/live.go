@@ -62,7 +62,7 @@ func (l *Live) read(ctx context.Context, tree watcher.Tree) (problems []manifest
 		}
 		l.translator, l.objects = translate.New(onAllInterfaces(l.folder.Routes)), map[manifest.Key]*manifest.Object{}
 	}
-	change, err := l.reader.apply(ctx, tree, store.Turn{})
+	change, err := l.reader.apply(ctx, tree, never)
 	if err != nil {
 		return nil, false, err
 	}

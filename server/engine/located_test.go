@@ -106,7 +106,7 @@ func BenchmarkStandingProblems(b *testing.B) {
 			b.ReportAllocs()
 			step := func(i int) {
 				tree = with(tree, edits[i%2])
-				change, err := folder.apply(b.Context(), tree, store.Turn{})
+				change, err := folder.apply(b.Context(), tree, never)
 				if err != nil {
 					b.Fatal(err)
 				}

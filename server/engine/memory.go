@@ -29,13 +29,13 @@ func (t *translation) recollect() error {
 			change.Set = append(change.Set, o)
 		}
 	}
-	err := t.attempt(change, runDeadline, true)
+	err := t.attempt(change)
 	switch {
 	case err == nil:
 		t.translator.Settle()
 		t.memory.known = true
-	case blamable(err):
-		t.reportMistake("translate", err, change)
+	case isMistake(err):
+		describeMistake(t.log.Error(), err).Msg("a mistake in gatefold: the saved state cannot be translated as a whole; gatefold goes on without it")
 		t.memory = memory{}
 	}
 	return err

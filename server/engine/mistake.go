@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/translate"
 )
 
 // mistake is the error that stands for a panic in gatefold.
@@ -17,18 +19,22 @@ type mistake struct {
 // Error implements error.
 func (m *mistake) Error() string { return m.said }
 
-// blamable reports whether err is a panic, or means that a translation took too long (errOverdue). Then an object
-// is probably the cause, and isolate can find that object.
-func blamable(err error) bool {
-	var m *mistake
-	return errors.Is(err, errOverdue) || errors.As(err, &m)
+// mistakeHint is the hint of a problem that is a mistake in gatefold.
+const mistakeHint = "please report it with the log of gatefold; gatefold tries again when the object changes, and at `gatefold reload`"
+
+// isMistake reports whether err is a panic in gatefold.
+func isMistake(err error) bool {
+	return errors.As(err, new(*mistake)) || errors.As(err, new(*translate.Fault))
 }
 
 // describeMistake adds err to a log line. For a panic it adds the stack, too.
 func describeMistake(line *zerolog.Event, err error) *zerolog.Event {
-	var m *mistake
-	if errors.As(err, &m) {
+	m, f := new(mistake), new(translate.Fault)
+	switch {
+	case errors.As(err, &m):
 		return line.Str("panic", m.said).Bytes("stack", m.stack)
+	case errors.As(err, &f):
+		return line.Str("panic", f.Error()).Bytes("stack", f.Stack)
 	}
 	return line.Err(err)
 }

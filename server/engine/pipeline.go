@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/watcher"
 )
 
@@ -39,7 +40,7 @@ type pipeline struct {
 	last      store.Change     // the problems and stale objects of the folder, as the store returned them last
 	asked     []*admin.Changes // one for each reload that a user waits for: what has changed since it began
 	published bool             // true after the first publication
-	waiting   bool             // some files of the last Tree are not read yet
+	failed    bool             // the last run failed: what it held is tried again
 }
 
 // publisher has the method of server.Server that the pipeline uses.
@@ -55,7 +56,7 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 		busy: newBusy(time.Now, log),
 	}
 	p.yields = newYielding(ctx, p.busy.alive)
-	p.translation = newTranslation(folder, p.yields.interrupt, log)
+	p.translation = newTranslation(folder, func() memo.Stop { return p.yields.interrupt(0) }, log)
 	p.versions = newVersions()
 	return p
 }
@@ -64,20 +65,14 @@ func newPipeline(ctx context.Context, folder *reader, log zerolog.Logger) *pipel
 // is missing or frozen.
 var errWaiting = errors.New("the folder is waited for")
 
-// reload applies a new Tree (the files of the folder at one moment). If some files take long to read, reload
-// applies the other files first. It repeats this until all files are read, a newer Tree waits, or gatefold stops.
-// If the Tree cannot be applied, what was published before is still served.
+// reload applies a new Tree (the files of the folder at one moment). If the Tree cannot be applied, what was published
+// before is still served.
 func (p *pipeline) reload(tree watcher.Tree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.yields.begin(&tree)()
 	p.tree = &tree
 	p.carry(&tree)
-	for p.waiting && !p.yields.newer.Load() && p.yields.ending.Err() == nil {
-		p.mu.Unlock() // so that others can lock it meanwhile
-		p.mu.Lock()
-		p.carry(&tree)
-	}
 }
 
 // reloadSecrets applies a new Tree of the folder of Secrets (--secret-dir). If no Tree of the folder of YAML has
@@ -146,7 +141,10 @@ func (p *pipeline) carry(tree *watcher.Tree) {
 		p.log.Warn().Str("step", r.step).Msg("the folder has changed again while a long run is under way; the run continues with the newer state")
 		return
 	}
-	p.yields.yielded = 0
+	if p.yields.yielded++; len(r.change.Waiting) == 0 {
+		p.yields.yielded = 0
+	}
+	p.failed = err != nil
 	r.conclude(err)
 	for _, o := range p.observers {
 		p.show(o, r)
@@ -180,16 +178,14 @@ func (p *pipeline) read(r *run) (err error) {
 		r.change = p.last
 		return nil
 	}
-	p.waiting = false
 	r.reload.Stages["scan"] = r.tree.Scan
 	tree, testsChanged := *r.tree, false
 	if p.gate != nil {
 		p.gate.begin(p)
 		tree, testsChanged = p.gate.split(tree)
 	}
-	if r.time("store", func() { r.change, err = p.reader.apply(p.yields.ending, tree, p.turn()) }); err != nil {
+	if r.time("store", func() { r.change, err = p.reader.apply(p.yields.ending, tree, p.newer) }); err != nil {
 		if errors.Is(err, store.ErrNewer) {
-			p.waiting = true
 			return errNewer
 		}
 		return err
@@ -199,7 +195,10 @@ func (p *pipeline) read(r *run) (err error) {
 		p.gate.applied(r.change, testsChanged)
 		r.change.Problems = p.gate.warned(r.change.Problems, tree.Root)
 	}
-	p.noteWaiting(r.change.Waiting)
+	if files := r.change.Waiting; len(files) > 0 {
+		p.log.Info().Int("files", len(files)).Str("file", files[0]).
+			Msg("files that take long to read are served later than the others that changed")
+	}
 	r.splitStore()
 	p.last = store.Change{Problems: r.change.Problems, Stale: r.change.Stale}
 	// At the start, gatefold waits for a folder that is missing or frozen, unless a state was restored.
@@ -210,29 +209,16 @@ func (p *pipeline) read(r *run) (err error) {
 	return nil
 }
 
-// turn returns how long the store may read files before it applies the files that are read so far. The zero Turn
-// means that all files are read first. turn returns the zero Turn before the first publication, while a user
-// waits for a reload, and if the folder's tests must pass (see gate).
-func (p *pipeline) turn() store.Turn {
-	if !p.published || len(p.asked) > 0 || p.gate != nil { // tests need the whole revision
-		return store.Turn{}
-	}
-	return p.yields.turn()
-}
-
-// noteWaiting records and logs whether files wait because one of them takes long to read.
-func (p *pipeline) noteWaiting(files []string) {
-	if p.waiting = len(files) > 0; p.waiting {
-		p.log.Info().Int("files", len(files)).Str("file", files[0]).
-			Msg("files that take long to read are served later than the others that changed")
-	}
+// newer reports whether the store may leave files of the run's Tree for the next run, because a newer Tree waits. It is
+// false before the first publication, while a user waits for a reload, and if the folder's tests must pass (see gate).
+func (p *pipeline) newer() bool {
+	return p.published && len(p.asked) == 0 && p.gate == nil && p.yields.yields() // tests need the whole revision
 }
 
 // translate makes the Result of a run (resources, statuses, problems and stale objects) from the Change of the
-// run. If the folder's tests must pass, they run before, and may freeze namespaces. The error is that of
-// translation.take, or of test.
+// run. If the folder's tests must pass, they run before, and may freeze namespaces. The error is that of take, or of test.
 func (p *pipeline) translate(r *run) (err error) {
-	if r.time("translate", func() { err = p.translation.take(r.change) }); err != nil {
+	if r.time("translate", func() { err = p.take(r, r.change) }); err != nil {
 		return err
 	}
 	if err := p.tryEdits(r); err != nil {
@@ -241,26 +227,33 @@ func (p *pipeline) translate(r *run) (err error) {
 	if err := p.test(r); err != nil {
 		return err
 	}
-	r.time("translate", func() { r.result = p.translation.result() })
-	p.versions.restate(&r.result, p.translation.translator)
-	stale := p.translation.withheld.report(&r.result, r.change.Stale, p.reader.store)
-	r.result.Stale = p.guards.mark(stale, r.changed(), p.reader.store)
-	r.time("locate", func() { r.problems = p.reader.located(r.change, r.result) })
-	r.result.Problems, r.errors, r.warnings = r.problems, p.reader.errors, p.reader.warnings
+	p.finish(r)
 	return nil
 }
 
-// publish passes the Result of a run to the server. If the server panics, rehearse finds the objects that cause
-// the panic and replaces them, and publish publishes the rest. If rehearse finds no such object, publish returns
-// an error. Then the last state is still served, and the next run uses a new translator.
+// finish makes the Result of what was translated.
+func (p *pipeline) finish(r *run) {
+	r.time("translate", func() { r.result = p.translation.result() })
+	p.versions.restate(&r.result, p.translation.translator)
+	p.translation.withheld.report(&r.result)
+	r.result.Stale = p.guards.mark(r.change.Stale, r.changed(), p.reader.store)
+	r.time("locate", func() { r.problems = p.reader.located(r.change, r.result) })
+	r.result.Problems, r.errors, r.warnings = r.problems, p.reader.errors, p.reader.warnings
+}
+
+// publish passes the Result of a run to the server. If the server panics, all edits of the run are held, and publish passes
+// what is left. If there are none, it panics, too: then the next run uses a new translator.
 func (p *pipeline) publish(r *run) (err error) {
 	if r.time("publish", func() { err = caught(func() { p.server.Publish(r.result) }) }); err != nil {
-		if err := p.translation.rehearse(err); err != nil {
+		p.reportMistake(r, err)
+		change, found := p.without(r, err)
+		if !found {
 			return err
 		}
-		if err := p.translate(r); err != nil {
+		if err := p.take(r, change); err != nil { // with a new translator, because the server may lack a part of the Result
 			return err
 		}
+		p.finish(r)
 		r.time("publish", func() { p.server.Publish(r.result) })
 	}
 	p.translation.published(r.result)
@@ -349,8 +342,7 @@ func (p *pipeline) expect() {
 	var err error
 	r.time("translate", func() { err = p.translation.expect() })
 	p.busy.end(true)
-	var panicked *mistake
-	if errors.As(err, &panicked) {
+	if isMistake(err) {
 		p.forgetState(nil) // recollect logged the panic
 	}
 }

@@ -31,11 +31,10 @@ func newReader(ctx context.Context, folder Folder) (r *reader, err error) {
 }
 
 // apply applies a Tree of the folder of YAML, and the last Tree of the folder of Secrets. If ctx ends first,
-// apply applies nothing and returns the error of ctx. Files that take longer to read than the parameter turn
-// allows may wait for the next call (Change.Waiting). If a newer Tree has arrived meanwhile, apply may apply
-// nothing and return store.ErrNewer.
-func (r *reader) apply(ctx context.Context, tree watcher.Tree, turn store.Turn) (store.Change, error) {
-	change, err := r.store.ApplyUntil(ctx, tree, turn)
+// apply applies nothing and returns the error of ctx. If the function newer returns true meanwhile, files may wait for the
+// next call (Change.Waiting), or apply applies nothing and returns store.ErrNewer.
+func (r *reader) apply(ctx context.Context, tree watcher.Tree, newer func() bool) (store.Change, error) {
+	change, err := r.store.ApplyUntil(ctx, tree, newer)
 	if err != nil {
 		return change, err
 	}

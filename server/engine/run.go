@@ -23,6 +23,9 @@ type run struct {
 	published bool
 	reload    server.Reload // the result of the run; without a Tree, it has only Stages
 
+	faulty map[manifest.Key]store.Held // edits that are not applied, because gatefold itself fails at them
+	frozen store.Frozen                // what is frozen besides
+
 	first bool // nothing was published before the run
 	asked bool // a user waits for the run (pipeline.again)
 	step  string

@@ -49,7 +49,7 @@ func TestAnEditLooksAtNoSecretOfTheOtherFolder(t *testing.T) {
 // applied is what a reader makes of a Tree.
 func applied(t *testing.T, folder *reader, tree watcher.Tree) store.Change {
 	t.Helper()
-	change, err := folder.apply(t.Context(), tree, store.Turn{})
+	change, err := folder.apply(t.Context(), tree, never)
 	if err != nil {
 		t.Fatal(err)
 	}

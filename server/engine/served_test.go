@@ -17,6 +17,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mistaken": mistaken})
 }
 
-// mistaken FOLDER STATE XDS ADMIN is a gatefold whose translator panics at HTTPRoutes with the
+// mistaken FOLDER STATE XDS ADMIN is a gatefold whose translator fails at HTTPRoutes with the
 // annotation bad and a backend.
 func mistaken() {
 	options := Options{
@@ -35,7 +36,7 @@ func mistaken() {
 	}
 	options.Folder.Store.Save = true
 	options.Folder.translators = func(options translate.Options) translator {
-		return &mistakenTranslator{translator: translate.New(options), fails: panicsAtForward}
+		return &mistakenTranslator{translator: translate.New(options), fails: badForward, bad: map[manifest.Key]bool{}}
 	}
 	if err := Serve(context.Background(), options, zerolog.New(os.Stderr).Level(zerolog.ErrorLevel)); err != nil {
 		fmt.Fprintln(os.Stderr, err)

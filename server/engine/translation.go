@@ -5,11 +5,9 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/rs/zerolog"
 
-	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -17,24 +15,19 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// translation makes a translate.Result from each store.Change, and recovers from panics of the translator. It
-// finds the objects that the translator cannot process, and applies a replacement of each (isolate.go): these
-// objects are withheld. If a panic left the translator inconsistent, translation makes a new translator.
+// translation makes a translate.Result from each store.Change. It gives the translator a replacement of each object that
+// is withheld. If a panic left the translator inconsistent, translation makes a new translator.
 type translation struct {
 	translator  translator
 	options     translate.Options
 	translators func(translate.Options) translator // makes a translator
-	rehearsal   func() publisher                   // makes a server without clients
 
 	reader *reader // has all objects of the folder
 	log    zerolog.Logger
-	// stop returns a memo.Stop that ends an attempt after the CPU time limit. If yields is true, the memo.Stop also
-	// ends the attempt when the folder has a newer state.
-	stop func(limit time.Duration, yields bool) memo.Stop
+	stop   func() memo.Stop // makes what ends a translation early
 
 	phase    phase
-	pending  store.Change          // changes that the translator has not processed completely
-	sent     store.Change          // what the translator processed since the last publication
+	pending  store.Change          // changes that the translator has not got
 	rejected translate.Quarantine  // the newest quarantine
 	trusted  translate.Quarantine  // the quarantine that was published last
 	issuers  translate.Discoveries // the newest answers of issuers
@@ -55,8 +48,6 @@ type translator interface {
 	Quarantine(set translate.Quarantine)
 	Discover(set translate.Discoveries)
 	Hold(set translate.Holders)
-	Revert() (usable bool)
-	Former(key manifest.Key) *manifest.Object
 }
 
 // phase says whether the server has got everything that the translator has made.
@@ -70,18 +61,14 @@ const (
 	ahead phase = "ahead"
 )
 
-// errLost is the error of a run in these cases:
-//   - The translator cannot be reset to its earlier state.
-//   - The translation fails although no object has changed (see distrust).
-//   - The server panics, and the object that causes the panic is not found (see rehearse).
+// errLost is the error of a run in which gatefold itself fails, whatever is taken back or replaced (pipeline.without).
 var errLost = errors.New("a mistake in gatefold: this change of the folder is not served, what served before is")
 
 // newTranslation returns a translation that has translated nothing. It stores stop in the field of that name.
-func newTranslation(folder *reader, stop func(time.Duration, bool) memo.Stop, log zerolog.Logger) *translation {
+func newTranslation(folder *reader, stop func() memo.Stop, log zerolog.Logger) *translation {
 	t := &translation{
 		options: onAllInterfaces(folder.folder.Routes), reader: folder, stop: stop, log: log,
 		translators: folder.folder.translators,
-		rehearsal:   func() publisher { return server.New(server.Options{}, zerolog.Nop()) },
 		ledger:      newLedger(), withheld: newWithholding(),
 	}
 	if t.translators == nil {
@@ -103,42 +90,49 @@ func onAllInterfaces(options translate.Options) translate.Options {
 	return options
 }
 
-// take translates a Change, and with it the earlier Changes that were not translated completely. An object that the
-// translator cannot process is withheld: a replacement is translated instead (see withhold). In the phase ahead, the
-// server may lack the last Result, or a panic may have left the translator inconsistent. Such a translator could make
-// wrong routes, so take first makes a new translator. After an error, the next call processes the Change again.
+// take translates a Change. In the phase ahead, the server may lack the last Result, or a panic may have left the
+// translator inconsistent. Such a translator could make wrong routes, so take first makes a new translator. After an
+// interruption, or a *translate.Fault, the next call continues the work.
 func (t *translation) take(change store.Change) error {
 	t.ledger.changed(change)
 	t.pending = followed(t.pending, change)
 	if t.phase == ahead {
 		t.renew()
-		t.sent = store.Change{}
 	}
 	switch err := t.recollect(); {
-	case blamable(err):
+	case isMistake(err):
 		t.renew()
 	case err != nil:
 		return err
 	}
 	next := t.withheld.filter(t.pending)
-	switch err := t.attempt(next, runDeadline, true); {
-	case blamable(err):
-		t.reportMistake("translate", err, next)
-		if err := t.isolate(partsOf(next), err); err != nil {
-			t.phase = ahead
-			return err
-		}
-	case err != nil:
-		return err
+	t.pending = store.Change{}
+	return t.attempt(next)
+}
+
+// replace makes the next Change with an object have a replacement of it, because gatefold fails to translate it. If it has
+// one, the next one replaces it: see replacements. It returns false if there is no other, or no object.
+func (t *translation) replace(key manifest.Key, object *manifest.Object) bool {
+	if object == nil {
+		return false
 	}
-	t.sent, t.pending = followed(t.sent, next), store.Change{}
-	return nil
+	w := t.withheld.all[key]
+	if w == nil || w.object != object {
+		w = &withheld{object: object}
+	}
+	all := replacements(object)
+	if w.tried == len(all) {
+		return false
+	}
+	w.inForce, w.waits = all[w.tried], ""
+	w.tried++
+	t.withheld.add(key, w)
+	return true
 }
 
 // close closes new routes that wait for others, and opens the others that were closed. The map has for whom each of them
-// waits. The parameter now returns the version of the Store. The error is that of take.
-func (t *translation) close(routes map[manifest.Key]string, now func(manifest.Key) *manifest.Object) error {
-	var change store.Change
+// waits. The parameter now returns the version of the Store. The caller takes the Change that close returns.
+func (t *translation) close(routes map[manifest.Key]string, now func(manifest.Key) *manifest.Object) (change store.Change) {
 	for key, w := range t.withheld.closed() {
 		if waits, still := routes[key]; still && waits == w.waits && now(key) == w.object {
 			continue
@@ -150,15 +144,13 @@ func (t *translation) close(routes map[manifest.Key]string, now func(manifest.Ke
 	}
 	for key, waits := range routes {
 		if o := now(key); o != nil && t.withheld.all[key] == nil {
-			t.withheld.add(key, &withheld{object: o, waits: waits, inForce: part{key: key, set: translate.Closed(o)}, since: time.Now()})
+			t.withheld.add(key, &withheld{object: o, waits: waits, inForce: part{key: key, set: translate.Closed(o)}})
 			change.Set = append(change.Set, o)
 		}
 	}
-	if len(change.Set) == 0 {
-		return nil
-	}
 	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
-	return t.take(store.Change{Set: slices.CompactFunc(change.Set, func(a, b *manifest.Object) bool { return a.Key == b.Key })})
+	change.Set = slices.CompactFunc(change.Set, func(a, b *manifest.Object) bool { return a.Key == b.Key })
+	return change
 }
 
 // result returns the Result of all Changes that were taken since the last one.
@@ -175,8 +167,12 @@ func (t *translation) result() translate.Result {
 // published records that the server has got this Result and all earlier ones.
 func (t *translation) published(result translate.Result) {
 	t.ledger.published(result)
-	t.reader.store.Applied(t.withheld.formers())
-	t.phase, t.trusted, t.answered, t.sent = agreed, t.rejected, t.issuers, store.Change{}
+	withheld := map[manifest.Key]struct{}{}
+	for key := range t.withheld.all {
+		withheld[key] = struct{}{}
+	}
+	t.reader.store.Applied(withheld)
+	t.phase, t.trusted, t.answered = agreed, t.rejected, t.issuers
 	t.holders, t.memory = result.Holders, memory{}
 }
 
@@ -236,24 +232,14 @@ func (t *translation) renew() {
 	t.pending, t.phase, t.memory.known = t.reader.all(), fresh, false
 }
 
-// attempt passes a Change to the translator. It returns the translator's error, or a panic as an error. The
-// parameter limit is the CPU time that the attempt may use; deadlinePerObject is added for each object. If yields
-// is true, the attempt also ends early when the folder has a newer state.
-func (t *translation) attempt(change store.Change, limit time.Duration, yields bool) (err error) {
+// attempt passes a Change to the translator. It returns the translator's error, or a panic as an error, after which the
+// translator must not be used any more.
+func (t *translation) attempt(change store.Change) (err error) {
 	runtime.LockOSThread() // the CPU time of this thread is measured
 	defer runtime.UnlockOSThread()
-	objects := len(change.Set) + len(change.Gone) + len(change.Invalid)
-	stop := t.stop(limit+time.Duration(objects)*deadlinePerObject, yields)
-	if panicked := caught(func() { err = t.translator.Take(stop, change) }); panicked != nil {
+	if panicked := caught(func() { err = t.translator.Take(t.stop(), change) }); panicked != nil {
+		t.phase = ahead
 		return panicked
 	}
 	return err
-}
-
-// reportMistake logs that a step ("translate" or "publish") cannot apply a Change as a whole. The error err is
-// the reason; if it is a panic, its stack is logged, too.
-func (t *translation) reportMistake(step string, err error, change store.Change) {
-	line := t.log.Error().Str("step", step).Int("changed", len(change.Set)+len(change.Gone)+len(change.Invalid))
-	describeMistake(line, err).
-		Msg("a mistake in gatefold: this change cannot be applied as a whole; gatefold looks for the object that is the cause; please report it")
 }

@@ -111,10 +111,10 @@ func (u *unit) blamesOthers(named map[string][]*unit) bool {
 	return true
 }
 
-// unitsOf returns the edits in units, in the order of their first edits. The parameter folder has the invalid texts. If
-// through is true, edits are also tied by policies that are not edited. That looks at all policies of their namespaces, so
+// unitsOf returns the edits in units, in the order of their first edits. The parameter faulty has
+// edits that are held because gatefold fails at them, and folder has the invalid texts. If through is true, edits are also tied by policies that are not edited. That looks at all policies of their namespaces, so
 // it is left out where no edit has an error.
-func unitsOf(edits []store.Edit, folder *store.Store, through bool) []*unit {
+func unitsOf(edits []store.Edit, faulty map[manifest.Key]store.Held, folder *store.Store, through bool) []*unit {
 	t := newTying(edits)
 	if through {
 		for _, policy := range folder.ServedIn(t.namespaces, isPolicy) {
@@ -122,6 +122,11 @@ func unitsOf(edits []store.Edit, folder *store.Store, through bool) []*unit {
 		}
 	}
 	var failed []manifest.Key
+	for key, held := range faulty {
+		t.byContent(folder.Served(key))
+		t.byContent(held.Candidate)
+		failed = append(failed, key)
+	}
 	for _, all := range folder.Failures(t.namespaces) {
 		for _, key := range all {
 			t.byContent(folder.Served(key))

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"slices"
-	"time"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -13,21 +12,31 @@ import (
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// withheld is an object that gatefold itself fails to translate: the translator panics, or takes too long. The
-// translator has a replacement instead (inForce): for example, the last valid version, or a route that answers
-// 500.
+// withheld is an object of which the translator has a replacement (inForce), because it waits for others, or because
+// gatefold itself fails to translate it.
 type withheld struct {
-	object  *manifest.Object // the version that cannot be translated; nil if its removal cannot be applied
-	former  *manifest.Object // the last valid version, if it is served; otherwise nil
+	object  *manifest.Object // the version of the folder
 	inForce part             // what the translator got instead
-	slow    bool             // the translation took too long; false if it panicked
+	tried   int              // how many of the replacements were in force
 	// waits is set if the object is a new route that waits for others of its unit. It says for which. The route is closed
 	// then (translate.Closed).
 	waits string
-	since time.Time
 	// told is the last status that the translator returned for the object while a route without backends replaced
 	// it. It is nil if there is no such status.
 	told *status.Update
+}
+
+// replacements returns what can be translated in place of an object at which gatefold fails, the best first: a copy of a
+// route without backends (translate.Closed), the object marked as invalid (store.Withhold), so that a policy closes its
+// targets, and at last the removal of the object.
+func replacements(object *manifest.Object) (all []part) {
+	if closed := translate.Closed(object); closed != nil {
+		all = append(all, part{key: object.Key, set: closed})
+	}
+	if invalid := store.Withhold(object, mistakeOfOurs+"; please report it"); invalid != nil {
+		all = append(all, part{key: object.Key, gone: true, invalid: invalid})
+	}
+	return append(all, part{key: object.Key, gone: true})
 }
 
 // withholding has the withheld objects: those that gatefold itself fails to translate. gatefold tries each of
@@ -37,33 +46,25 @@ type withholding struct {
 	// released has the stored statuses (withheld.told) of objects that are no longer withheld. restate adds them to
 	// the next Result.
 	released map[manifest.Key]*status.Update
-	// substitutes has the withheld objects in whose place something other than their last valid version is served,
-	// for example a route that answers 500. A key stays here until the object itself is published or no longer exists.
-	substitutes map[manifest.Key]struct{}
 
 	sure bool // the fields below, which are caches of the method report, are still valid
 	// given has the problems of a Result. report computed the list problems from them.
 	given    []manifest.Problem
 	problems []manifest.Problem
-	stale    []store.Stale
-	// stored has the stale objects of the folder. report computed the list stale from them.
-	stored []store.Stale
 }
 
 // newWithholding returns a withholding without objects.
 func newWithholding() *withholding {
-	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}, substitutes: map[manifest.Key]struct{}{}}
+	return &withholding{all: map[manifest.Key]*withheld{}, released: map[manifest.Key]*status.Update{}}
 }
 
-// add stores that an object is withheld: gatefold fails to translate the object, so it applies a replacement. If
-// this replacement is not the last valid version of the object, add also adds the object's key to q.substitutes.
+// add stores that an object is withheld.
 func (q *withholding) add(key manifest.Key, w *withheld) {
-	w.told = q.released[key] // the last status of the translator is still known
+	if told := q.released[key]; told != nil {
+		w.told = told // the last status of the translator is still known
+	}
 	delete(q.released, key)
 	q.all[key], q.sure = w, false
-	if delete(q.substitutes, key); w.former == nil {
-		q.substitutes[key] = struct{}{}
-	}
 }
 
 // closed returns the new routes that wait for others, and are closed.
@@ -75,23 +76,6 @@ func (q *withholding) closed() map[manifest.Key]*withheld {
 		}
 	}
 	return all
-}
-
-// formers returns, for Store.Applied, each withheld object whose last valid version is served, with this version. It
-// leaves out an object that is gone from the folder, but whose removal cannot be applied. formers also deletes from
-// q.substitutes the objects that are no longer withheld. It is called after everything is published.
-func (q *withholding) formers() map[manifest.Key]store.Withheld {
-	maps.DeleteFunc(q.substitutes, func(key manifest.Key, _ struct{}) bool { return q.all[key] == nil })
-	former := map[manifest.Key]store.Withheld{}
-	for key, w := range q.all {
-		switch {
-		case w.waits != "":
-			former[key] = store.Withheld{}
-		case w.former != nil && w.object != nil:
-			former[key] = store.Withheld{Object: w.former, Since: w.since}
-		}
-	}
-	return former
 }
 
 // release ends the withholding of an object, so that the object's own version is translated again. If there is a
@@ -124,7 +108,7 @@ func (q *withholding) filter(change store.Change) store.Change {
 		w := q.all[p.key]
 		switch {
 		case w == nil:
-		case p.set != nil && w.object != nil && p.set.Hash == w.object.Hash:
+		case p.set != nil && p.set.Hash == w.object.Hash:
 			parts[i] = w.inForce
 		default:
 			q.release(p.key)
@@ -143,66 +127,48 @@ func (q *withholding) retry() store.Change {
 		if q.all[key].waits != "" {
 			continue // they wait for others
 		}
-		parts = append(parts, part{key: key, set: q.all[key].object, gone: q.all[key].object == nil})
+		parts = append(parts, part{key: key, set: q.all[key].object})
 		q.release(key)
 	}
 	return joined(parts)
 }
 
-// cause returns a text that says what is wrong with the object.
-func (w *withheld) cause() string {
-	if w.waits != "" {
-		return "the new route waits for " + w.waits + ", which has an error: both take effect together"
-	}
-	if w.slow {
-		return "gatefold needs too long to translate this object, which is a mistake in gatefold"
-	}
-	return "gatefold could not translate this object, which is a mistake in gatefold"
-}
+// mistakeOfOurs says why an object is withheld at which gatefold fails.
+const mistakeOfOurs = "gatefold could not translate this object, which is a mistake in gatefold"
 
 // why returns a text that says what is wrong with the object, and how this affects traffic.
 func (w *withheld) why() string {
-	words := w.cause()
 	switch {
-	case w.object == nil:
-		return words + "; the object was removed, but still serves"
-	case w.former != nil:
-		return words + "; the last valid version is still served"
+	case w.waits != "":
+		return "the new route waits for " + w.waits + ", which has an error: both take effect together; the route answers 500"
 	case w.inForce.set != nil:
-		return words + "; the route answers 500"
+		return mistakeOfOurs + "; the route answers 500"
 	case w.inForce.invalid != nil && len(w.inForce.invalid.Targets) > 0:
-		return words + "; the policy is not in force, and its targets answer 500"
+		return mistakeOfOurs + "; the policy is not in force, and its targets answer 500"
 	}
-	return words + "; the object is not in force"
+	return mistakeOfOurs + "; the object is not in force"
 }
 
-// report adds a problem for each withheld object (one that gatefold fails to translate) to a Result, and corrects
-// statuses (restate). The parameter stale has the stale objects of the folder. report returns them together with
-// the withheld objects whose last valid version is served (see ownStale).
-func (q *withholding) report(result *translate.Result, stale []store.Stale, folder *store.Store) []store.Stale {
+// report adds a problem for each withheld object to a Result, and corrects statuses (restate).
+func (q *withholding) report(result *translate.Result) {
 	q.restate(result)
 	if len(q.all) == 0 {
-		return stale
+		return
 	}
 	if !q.sure || !store.SameProblems(q.given, result.Problems) {
 		q.given = result.Problems
 		q.problems = slices.Concat(slices.DeleteFunc(slices.Clone(result.Problems), q.replaces), q.own())
 		manifest.SortProblems(q.problems)
 	}
-	if !q.sure || !store.SameStale(q.stored, stale) {
-		q.stored, q.stale = stale, slices.Concat(stale, q.ownStale(folder))
-		slices.SortFunc(q.stale, func(a, b store.Stale) int { return manifest.CompareKeys(a.Key, b.Key) })
-	}
 	q.sure = true
 	result.Problems = q.problems
-	return q.stale
 }
 
 // replaces reports whether the problem p is about a replacement that is served in place of the user's route: the
 // copy without backends (translate.Closed). Such a problem is not shown to the user.
 func (q *withholding) replaces(p manifest.Problem) bool {
 	w := q.all[p.Object]
-	return w != nil && w.inForce.set != nil && w.former == nil
+	return w != nil && w.inForce.set != nil
 }
 
 // own returns the problem of each withheld object, in no order.
@@ -216,21 +182,10 @@ func (q *withholding) own() (problems []manifest.Problem) {
 		}
 		problems = append(problems, manifest.Problem{
 			Code: store.InternalError, Severity: manifest.Error, Object: key, Message: w.why(),
-			Hint: "please report it with the log of gatefold; gatefold tries again when the object changes, and at `gatefold reload`",
+			Hint: mistakeHint,
 		})
 	}
 	return problems
-}
-
-// ownStale returns a store.Stale for each withheld object whose last valid version is served. It leaves out an
-// object that is served only because its removal cannot be applied.
-func (q *withholding) ownStale(folder *store.Store) (all []store.Stale) {
-	for _, w := range q.all {
-		if w.former != nil && w.object != nil {
-			all = append(all, folder.StaleBecause(w.former, w.since, w.why()))
-		}
-	}
-	return all
 }
 
 // restate corrects the statuses in a Result. If a withheld route is served without backends (translate.Closed), its
@@ -244,7 +199,7 @@ func (q *withholding) restate(result *translate.Result) {
 		delete(q.released, u.Key)
 		w := q.all[u.Key]
 		routes, ok := u.Status.(*gwv1.RouteStatus)
-		if w == nil || !ok || w.inForce.set == nil || w.former != nil {
+		if w == nil || !ok || w.inForce.set == nil {
 			continue
 		}
 		w.told = &u

@@ -15,14 +15,11 @@ type Engine struct {
 	spare [][]*node
 	// keys has a *keys[K] for each type K of keys.
 	keys map[reflect.Type]any
-	// trace, if not nil, is called with each rule that ran.
-	trace func(rule string, key any)
+	// trace, if not nil, is called with each rule that ran, as a part of the run. step is the same for folds.
+	trace, step func(family string, key any)
 	// stop, if not nil, can interrupt the present Flush. ended is its error after an interruption.
 	stop  Stop
 	ended error
-	// torn is true while a fold computes a value, and while a change is passed to readers and subscribers. If a
-	// panic happens then, torn stays true.
-	torn bool
 }
 
 // Stop interrupts a Flush when Err returns an error. A context.Context is a Stop.
@@ -39,9 +36,10 @@ type family interface {
 // New returns an engine without families.
 func New() *Engine { return &Engine{keys: map[reflect.Type]any{}} }
 
-// Trace makes the engine call fn after each run of a rule, with the rule's name and the key. A run that panics is
-// not reported.
-func (e *Engine) Trace(fn func(rule string, key any)) { e.trace = fn }
+// Trace makes the engine call the function ran at the end of each run of a rule, with the rule's name and the key, and
+// the function stepped (if it is not nil) when a fold has computed a value. A run that panics is not reported. A panic of
+// these functions counts as one of the rule or fold.
+func (e *Engine) Trace(ran, stepped func(family string, key any)) { e.trace, e.step = ran, stepped }
 
 // add declares a family. Families are flushed in the order in which they are added.
 func (e *Engine) add(f family) { e.families = append(e.families, f) }
@@ -49,23 +47,28 @@ func (e *Engine) add(f family) { e.families = append(e.families, f) }
 // Flush brings all values up to date. It runs the rules and folds that have not run yet or whose inputs changed,
 // and no others. It does not run a rule for a value that nothing needs. If stop is not nil, Flush checks it before
 // each rule, each read of a rule and each value of a fold. If stop has an error, Flush ends and returns that error.
-// Finished work is kept, and the next Flush continues, even if inputs change in between.
+// If the function of a rule or fold panics, Flush ends and returns a *Panic. In both cases finished work is kept, and the
+// next Flush continues, even if inputs change in between. Any other panic leaves the engine inconsistent: it must not be
+// used any more, and Flush panics, too.
 func (e *Engine) Flush(stop Stop) (err error) {
 	e.stop, e.ended = stop, nil
 	defer func() {
-		if e.stop = nil; e.ended != nil {
-			_ = recover() // it is the panic of check
-			err = e.ended
+		e.stop = nil
+		switch said := recover().(type) {
+		case nil:
+		case *Panic:
+			err = said
+		default:
+			if e.ended == nil {
+				panic(said)
+			}
+			err = e.ended // it is the panic of check
 		}
 	}()
 	for e.settleFirst() || e.collectIdle() {
 	}
 	return nil
 }
-
-// Torn reports whether a panic left the engine inconsistent, so that it must not be used any more. A panic in
-// the function of a rule leaves the engine consistent: the rule runs again at the next Flush.
-func (e *Engine) Torn() bool { return e.torn }
 
 // check panics if the Stop of the present Flush has an error, and Flush recovers from that panic. A rule that
 // was running is run again by the next Flush (see Engine.abandon).

@@ -146,12 +146,37 @@ func (f *Fold[K, ID, M, V]) flush() bool {
 	for ; done < len(f.queue); done++ {
 		f.engine.check()
 		due := f.queue[done]
+		change, changed := f.next(due)
 		due.cell.queued = 0
-		f.engine.torn = true
-		f.settle(due.cell, due.members)
-		f.engine.torn = false
+		f.settle(due.cell, change, changed)
 	}
 	return done > 0
+}
+
+// next computes the value of a cell after its members changed. If the function step panics, next panics with a *Panic, and
+// the members stay in the queue.
+func (f *Fold[K, ID, M, V]) next(due pending[K, ID, M, V]) (change Change[V], changed bool) {
+	ended, cell := false, due.cell
+	defer func() {
+		if ended {
+			return
+		}
+		p := panicked(recover(), f.name, cell.row.key)
+		for _, m := range due.members {
+			p.Members = append(p.Members, m.ID)
+		}
+		panic(p)
+	}()
+	change = Change[V]{Old: cell.value, Had: cell.present, Has: cell.members > 0}
+	if change.Has {
+		change.New = f.step(cell.value, due.members)
+	}
+	changed = change.Had != change.Has || change.Has && !f.equal(change.Old, change.New)
+	if f.engine.step != nil {
+		f.engine.step(f.name, cell.row.key)
+	}
+	ended = true
+	return change, changed
 }
 
 // shorten removes elements from the beginning of the queue; the parameter done is their number. If the flush was
@@ -163,19 +188,12 @@ func (f *Fold[K, ID, M, V]) shorten(done int) {
 	}
 }
 
-// settle computes the value of a cell after its members changed. If the value changed, readers and subscribers
-// are notified.
-func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V], members []Member[ID, M]) {
-	change := Change[V]{Old: cell.value, Had: cell.present, Has: cell.members > 0}
-	if change.Has {
-		change.New = f.step(cell.value, members)
+// settle stores the value of a cell. If it changed, readers and subscribers are notified.
+func (f *Fold[K, ID, M, V]) settle(cell *foldCell[K, ID, M, V], change Change[V], changed bool) {
+	if changed {
+		cell.value, cell.present = change.New, change.Has
+		cell.changed()
+		f.notify(cell.row.key, change)
 	}
-	if !change.Had && !change.Has || change.Had && change.Has && f.equal(change.Old, change.New) {
-		cell.collect()
-		return
-	}
-	cell.value, cell.present = change.New, change.Has
-	cell.changed()
-	f.notify(cell.row.key, change)
 	cell.collect()
 }

@@ -48,11 +48,9 @@ func (in *Input[K, V]) Set(key K, value V) {
 		return
 	}
 	change := Change[V]{Old: cell.value, Had: cell.present, New: value, Has: true}
-	in.engine.torn = true
 	cell.value, cell.present = value, true
 	cell.changed()
 	in.notify(key, change)
-	in.engine.torn = false
 }
 
 // Delete removes the value of key. It does nothing if there is none.
@@ -62,11 +60,9 @@ func (in *Input[K, V]) Delete(key K) {
 		return
 	}
 	change := Change[V]{Old: cell.value, Had: true}
-	in.engine.torn = true
 	cell.value, cell.present = change.New, false
 	cell.changed()
 	in.notify(key, change)
-	in.engine.torn = false
 	cell.collect()
 }
 

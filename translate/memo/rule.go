@@ -135,30 +135,33 @@ func (c *ruleCell[K, V]) needed() bool { return c.pins > 0 || !c.unread() }
 // compute runs the rule for a cell. If the value changed, readers and subscribers are notified.
 func (r *Rule[K, V]) compute(cell *ruleCell[K, V]) {
 	value, changed := r.evaluate(cell)
-	if r.engine.trace != nil {
-		r.engine.trace(r.name, cell.row.key)
-	}
 	if !changed {
 		return
 	}
 	change := Change[V]{Old: cell.value, Had: cell.ready, New: value, Has: true}
-	r.engine.torn = true
 	cell.value, cell.ready = value, true
 	cell.changed()
 	r.notify(cell.row.key, change)
-	r.engine.torn = false
 }
 
-// evaluate runs the rule for a cell, and reports whether the value changed. The caller stores the value.
+// evaluate runs the rule for a cell, and reports whether the value changed. The caller stores the value. If the rule
+// panics, evaluate panics with a *Panic.
 func (r *Rule[K, V]) evaluate(cell *ruleCell[K, V]) (value V, changed bool) {
 	ctx, ended := r.engine.begin(&cell.instance), false
 	defer func() {
-		if !ended {
-			r.engine.abandon(ctx)
+		if ended {
+			return
+		}
+		r.engine.abandon(ctx)
+		if r.engine.ended == nil { // otherwise check panics
+			panic(panicked(recover(), r.name, cell.row.key))
 		}
 	}()
 	value = r.run(ctx, cell.row.key)
 	changed = !cell.ready || !r.equal(cell.value, value)
+	if r.engine.trace != nil {
+		r.engine.trace(r.name, cell.row.key)
+	}
 	r.engine.end(ctx)
 	ended = true
 	return value, changed
@@ -175,8 +178,6 @@ func (c *ruleCell[K, V]) collect() {
 	c.row = nil
 	c.rule.engine.release(&c.instance, func(*node) bool { return false })
 	if c.ready {
-		c.rule.engine.torn = true
 		c.rule.notify(key, Change[V]{Old: c.value, Had: true})
-		c.rule.engine.torn = false
 	}
 }

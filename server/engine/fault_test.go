@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -19,90 +21,67 @@ import (
 	"github.com/gatefold/gatefold/watcher"
 )
 
-// mistakenTranslator is a translator with a mistake: it cannot take certain objects.
+// mistakenTranslator is a translator with a mistake: it fails as long as it has certain objects.
 type mistakenTranslator struct {
 	translator
-	fails func(*manifest.Object) error // panics, or tells that it would take too long
-	torn  bool                         // a panic leaves it between two states
-	lost  bool
-	takes int
+	fails   func(*manifest.Object) bool
+	torn    bool // it panics itself, and must not be used afterwards
+	unnamed bool // the mistake names no object
+	lost    bool
+	bad     map[manifest.Key]bool
 }
 
-// Take fails in the middle of its work: what it has taken is to be reverted.
+// Take takes a Change, and fails in the middle of its work.
 func (f *mistakenTranslator) Take(stop memo.Stop, change store.Change) error {
-	f.takes++
 	if f.lost {
 		panic("used after it was torn")
 	}
+	for _, key := range change.Gone {
+		delete(f.bad, key)
+	}
 	for _, o := range change.Set {
-		if err := f.fail(o); err != nil {
-			_ = f.translator.Take(ended{err}, change)
-			return err
+		if delete(f.bad, o.Key); f.fails(o) {
+			f.bad[o.Key] = true
 		}
 	}
-	return f.translator.Take(stop, change)
+	if len(f.bad) == 0 {
+		return f.translator.Take(stop, change)
+	}
+	_ = f.translator.Take(ended{errOverdue}, change)
+	if f.lost = f.torn; f.lost {
+		panic("a mistake")
+	}
+	fault := &translate.Fault{Cause: errors.New("a mistake")}
+	if !f.unnamed {
+		fault.Objects = slices.SortedFunc(maps.Keys(f.bad), manifest.CompareKeys)[:1]
+	}
+	return fault
 }
-
-func (f *mistakenTranslator) fail(o *manifest.Object) error {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			_ = f.translator.Take(ended{errOverdue}, store.Change{Set: []*manifest.Object{o}})
-			f.lost = f.torn
-			panic(panicked)
-		}
-	}()
-	return f.fails(o)
-}
-
-func (f *mistakenTranslator) Revert() bool { return !f.lost && f.translator.Revert() }
 
 // ended is a memo.Stop that ends at once.
 type ended struct{ error }
 
 func (e ended) Err() error { return e.error }
 
-// withMistake gives a pipeline a translator that fails for what fails says.
-func withMistake(p *pipeline, torn bool, fails func(*manifest.Object) error) *int {
-	takes := new(int)
+// withMistake gives a pipeline a translator that fails at the objects of which fails is true.
+func withMistake(p *pipeline, fails func(*manifest.Object) bool, change ...func(*mistakenTranslator)) {
 	p.translation.translators = func(options translate.Options) translator {
-		return &counted{&mistakenTranslator{translator: translate.New(options), fails: fails, torn: torn}, takes}
+		f := &mistakenTranslator{translator: translate.New(options), fails: fails, bad: map[manifest.Key]bool{}}
+		for _, c := range change {
+			c(f)
+		}
+		return f
 	}
 	p.translation.restart()
-	return takes
 }
 
-// counted counts calls over all translators of a pipeline.
-type counted struct {
-	translator
-	takes *int
-}
-
-func (c *counted) Take(stop memo.Stop, change store.Change) error {
-	*c.takes++
-	return c.translator.Take(stop, change)
-}
-
-// marked reports whether an object has the annotation that a mistakenTranslator translator fails at.
+// marked reports whether an object has the annotation that a mistakenTranslator fails at.
 func marked(o *manifest.Object) bool {
 	route, ok := o.Value.(*api.HTTPRoute)
 	return o.Value.GetAnnotations()["bad"] == "true" && !(ok && len(route.Spec.Rules[0].Filters) == 0)
 }
 
-func panics(o *manifest.Object) error {
-	if marked(o) {
-		panic("a mistake")
-	}
-	return nil
-}
-
-func slow(o *manifest.Object) error {
-	if marked(o) {
-		return errOverdue
-	}
-	return nil
-}
-
-// object is one document; with bad, one at which a mistakenTranslator translator fails.
+// object is one document; with bad, one at which a mistakenTranslator fails.
 func object(kind, name string, bad bool, spec string) string {
 	group, annotations := "gateway.networking.k8s.io/v1", ""
 	if kind == "TrafficPolicy" {
@@ -152,55 +131,110 @@ func internalErrors(p *pipeline) (names []string) {
 	return names
 }
 
-// A mistake in gatefold, or a run over its deadline, costs the object that causes it: a new route
-// answers 500, one that served keeps its last valid version, and all others follow their edits.
+// A mistake in gatefold costs the object that causes it: a new route answers 500, an edit of one that served is not
+// applied, and all others follow their edits.
 func TestAMistakeCostsItsObject(t *testing.T) {
-	for name, fails := range map[string]func(*manifest.Object) error{"panic": panics, "deadline": slow} {
-		for _, torn := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " torn ", torn), func(t *testing.T) {
-				p, r, log := newTestPipeline(t)
-				withMistake(p, torn, fails)
-				folder := func(edit int, bad bool) string {
-					text := oneGateway + "\n"
-					for i := range 20 {
-						text += object("HTTPRoute", fmt.Sprint("r", i), bad && (i == 3 || i == 11), routeTo(fmt.Sprintf("r%d-%d.test", i, edit)))
-					}
-					return text
-				}
-				fresh := func(bad bool) string { return object("HTTPRoute", "fresh", bad, routeTo("fresh.test")) }
-				p.reload(tree(folder(1, false)))
-				p.reload(tree(folder(2, true) + fresh(true)))
-				if got := r.outcome(); got != "problems" {
-					t.Fatalf("outcome %s\n%s", got, log)
-				}
-				got := answers(r)
-				if got["r3-1.test"] != "redirect" || got["r11-1.test"] != "redirect" || got["fresh.test"] != "500" {
-					t.Errorf("the bad ones answer %v", got)
-				}
-				for i := range 20 {
-					if i != 3 && i != 11 && got[fmt.Sprintf("r%d-2.test", i)] != "redirect" {
-						t.Errorf("r%d does not follow its edit: %v", i, got)
-					}
-				}
-				if named := internalErrors(p); len(named) != 3 || !strings.HasPrefix(named[0], "fresh a.yaml:") {
-					t.Errorf("problems at %q", named)
-				}
-				if stale := r.published[1].Stale; len(stale) != 2 || stale[0].Key.Name != "r11" || stale[0].Line == 0 {
-					t.Errorf("stale: %+v", stale)
-				}
-				if c := accepted(t, r, "fresh"); c.Status != "False" || !strings.Contains(c.Message, "mistake in gatefold") {
-					t.Errorf("fresh is %+v", c)
-				}
-				p.reload(tree(folder(2, false) + fresh(false))) // they are fixed
-				if got := answers(r); got["r3-2.test"] != "redirect" || got["fresh.test"] != "redirect" || len(internalErrors(p)) > 0 {
-					t.Errorf("after the fix: %v, %q", got, internalErrors(p))
-				}
-				if c := accepted(t, r, "fresh"); c.Status != "True" {
-					t.Errorf("after the fix, fresh is %+v", c)
-				}
-			})
+	p, r, log := newTestPipeline(t)
+	withMistake(p, marked)
+	folder := func(edit int, bad bool) string {
+		text := oneGateway + "\n"
+		for i := range 20 {
+			text += object("HTTPRoute", fmt.Sprint("r", i), bad && (i == 3 || i == 11), routeTo(fmt.Sprintf("r%d-%d.test", i, edit)))
+		}
+		return text
+	}
+	fresh := func(bad bool) string { return object("HTTPRoute", "fresh", bad, routeTo("fresh.test")) }
+	p.reload(tree(folder(1, false)))
+	p.reload(tree(folder(2, true) + fresh(true)))
+	if got := r.outcome(); got != "problems" {
+		t.Fatalf("outcome %s\n%s", got, log)
+	}
+	got := answers(r)
+	if got["r3-1.test"] != "redirect" || got["r11-1.test"] != "redirect" || got["fresh.test"] != "500" {
+		t.Errorf("the bad ones answer %v", got)
+	}
+	for i := range 20 {
+		if i != 3 && i != 11 && got[fmt.Sprintf("r%d-2.test", i)] != "redirect" {
+			t.Errorf("r%d does not follow its edit: %v", i, got)
 		}
 	}
+	if named := internalErrors(p); len(named) != 3 || !strings.HasPrefix(named[0], "fresh a.yaml:") {
+		t.Errorf("problems at %q", named)
+	}
+	if stale := r.published[1].Stale; len(stale) != 2 || stale[0].Key.Name != "r11" || stale[0].Line == 0 {
+		t.Errorf("stale: %+v", stale)
+	}
+	if c := accepted(t, r, "fresh"); c.Status != "False" || !strings.Contains(c.Message, "mistake in gatefold") {
+		t.Errorf("fresh is %+v", c)
+	}
+	p.reload(tree(folder(3, true) + fresh(true))) // the others go on
+	if got := answers(r); got["r3-1.test"] != "redirect" || got["r4-3.test"] != "redirect" || got["fresh.test"] != "500" || len(got) != 21 {
+		t.Errorf("a later edit: %v", got)
+	}
+	p.reload(tree(folder(2, false) + fresh(false))) // they are fixed
+	if got := answers(r); got["r3-2.test"] != "redirect" || got["fresh.test"] != "redirect" || len(internalErrors(p)) > 0 {
+		t.Errorf("after the fix: %v, %q", got, internalErrors(p))
+	}
+	if c := accepted(t, r, "fresh"); c.Status != "True" {
+		t.Errorf("after the fix, fresh is %+v", c)
+	}
+}
+
+// A mistake that names no object costs the edits of the revision, new objects included: they are applied when a later
+// revision is without the one that causes it. One that leaves the translator between two states costs no more.
+func TestAMistakeThatNamesNobodyCostsTheRevision(t *testing.T) {
+	for name, how := range map[string]func(*mistakenTranslator){
+		"unnamed": func(f *mistakenTranslator) { f.unnamed = true },
+		"torn":    func(f *mistakenTranslator) { f.torn = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, r, log := newTestPipeline(t)
+			withMistake(p, marked, how)
+			folder := func(edit int, bad bool) string {
+				return oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo(fmt.Sprintf("a%d.test", edit))) +
+					object("HTTPRoute", "b", bad, routeTo(fmt.Sprintf("b%d.test", edit)))
+			}
+			p.reload(tree(folder(1, false)))
+			p.reload(tree(folder(2, true) + object("HTTPRoute", "fresh", false, routeTo("fresh.test"))))
+			if got := answers(r); got["a1.test"] != "redirect" || got["b1.test"] != "redirect" || len(got) != 2 || len(internalErrors(p)) != 3 {
+				t.Errorf("%v, %q\n%s", got, internalErrors(p), log)
+			}
+			p.reload(tree(folder(2, false) + object("HTTPRoute", "fresh", false, routeTo("fresh.test"))))
+			if got := answers(r); got["a2.test"] != "redirect" || got["b2.test"] != "redirect" || got["fresh.test"] != "redirect" || len(internalErrors(p)) > 0 {
+				t.Errorf("after the fix: %v, %q", got, internalErrors(p))
+			}
+		})
+	}
+}
+
+// At a start, a mistake that names no object but a Gateway costs the Gateway.
+func TestAMistakeOfAGatewayAtAStart(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	other := strings.NewReplacer("eg", "other", "8080", "8081").Replace(oneGateway)
+	p.translation.translators = func(options translate.Options) translator {
+		return &mistakenGateway{translator: translate.New(options)}
+	}
+	p.translation.restart()
+	p.reload(tree(oneGateway + "\n---\n" + other + "\n" + object("HTTPRoute", "a", false, strings.Replace(routeTo("a.test"), "eg", "other", 1))))
+	if got := answers(r); got["a.test"] != "redirect" || len(internalErrors(p)) != 1 || !strings.HasPrefix(internalErrors(p)[0], "eg ") {
+		t.Errorf("%v, %q\n%s", got, internalErrors(p), log)
+	}
+}
+
+// mistakenGateway fails as long as it has the Gateway eg.
+type mistakenGateway struct {
+	translator
+	has bool
+}
+
+func (f *mistakenGateway) Take(stop memo.Stop, change store.Change) error {
+	of := manifest.Key{Group: gwv1.GroupName, Kind: "Gateway", Namespace: "default", Name: "eg"}
+	f.has = f.has || slices.ContainsFunc(change.Set, func(o *manifest.Object) bool { return o.Key == of })
+	if f.has = f.has && !slices.Contains(change.Gone, of); f.has {
+		_ = f.translator.Take(ended{errOverdue}, change)
+		return &translate.Fault{Gateway: of, Cause: errors.New("a mistake")}
+	}
+	return f.translator.Take(stop, change)
 }
 
 // accepted is the newest Accepted condition of a route that was published.
@@ -225,7 +259,7 @@ func accepted(t *testing.T, r *recorder, name string) (c struct{ Status, Message
 // A policy that cannot be translated closes its targets, as any invalid one does.
 func TestAWithheldPolicyCloses(t *testing.T) {
 	p, r, log := newTestPipeline(t)
-	withMistake(p, false, panics)
+	withMistake(p, marked)
 	text := oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test")) + object("HTTPRoute", "b", false, routeTo("b.test"))
 	policy := "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: a}], timeouts: {request: 1s}"
 	p.reload(tree(text + object("TrafficPolicy", "p", true, policy)))
@@ -238,35 +272,21 @@ func TestAWithheldPolicyCloses(t *testing.T) {
 	}
 }
 
-// However many objects cannot be translated, the number of tries is bounded. Of those that
-// take too long, not all are looked for: what was not looked at is withheld, and answers 500.
-func TestTriesAreBounded(t *testing.T) {
-	for _, c := range []struct {
-		name             string
-		fails            func(*manifest.Object) error
-		tries, innocents int
-	}{{"panic", panics, maxTries, 300}, {"deadline", slow, 4*maxSlow + 600, 0}} {
-		t.Run(c.name, func(t *testing.T) {
-			p, r, _ := newTestPipeline(t)
-			takes := withMistake(p, false, c.fails)
-			p.reload(tree(oneGateway))
-			text := oneGateway + "\n"
-			for i := range 600 {
-				text += object("HTTPRoute", fmt.Sprint("r", i), i%2 == 0, routeTo(fmt.Sprintf("r%d.test", i)))
-			}
-			*takes = 0
-			p.reload(tree(text))
-			if r.outcome() != "problems" || *takes > c.tries {
-				t.Errorf("%s after %d tries", r.outcome(), *takes)
-			}
-			count := map[string]int{}
-			for _, answer := range answers(r) {
-				count[answer]++
-			}
-			if count["redirect"] < c.innocents || count["redirect"] > 300 || count["redirect"]+count["500"] != 600 {
-				t.Errorf("the hosts answer %v", count)
-			}
-		})
+// At a start, each of many objects at which gatefold fails costs itself.
+func TestManyMistakesCostTheirObjects(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	withMistake(p, marked)
+	text := oneGateway + "\n"
+	for i := range 600 {
+		text += object("HTTPRoute", fmt.Sprint("r", i), i%2 == 0, routeTo(fmt.Sprintf("r%d.test", i)))
+	}
+	p.reload(tree(text))
+	count := map[string]int{}
+	for _, answer := range answers(r) {
+		count[answer]++
+	}
+	if r.outcome() != "problems" || count["redirect"] != 300 || count["500"] != 300 {
+		t.Errorf("%s: the hosts answer %v", r.outcome(), count)
 	}
 }
 
@@ -274,7 +294,7 @@ func TestTriesAreBounded(t *testing.T) {
 // leaves the mistake in.
 func TestAWithheldRouteStaysClosed(t *testing.T) {
 	p, r, _ := newTestPipeline(t)
-	withMistake(p, false, panics)
+	withMistake(p, marked)
 	for _, host := range []string{"one.test", "two.test"} {
 		p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo(host))))
 		if got := answers(r); len(got) != 1 || got[host] != "500" {
@@ -289,9 +309,8 @@ func TestAWithheldRouteStaysClosed(t *testing.T) {
 	}
 }
 
-// A mistake in publishing costs the object that causes it, as one in translating does: while
-// something serves, and at a start.
-func TestAPanicInPublishingCostsItsObject(t *testing.T) {
+// A mistake in publishing costs the edits of the revision.
+func TestAPanicInPublishingCostsTheRevision(t *testing.T) {
 	folder := func(edit int, third string) watcher.Tree {
 		text := oneGateway + "\n"
 		for i := range 9 {
@@ -303,42 +322,22 @@ func TestAPanicInPublishingCostsItsObject(t *testing.T) {
 		}
 		return tree(text)
 	}
-	for _, cold := range []bool{false, true} {
-		t.Run(fmt.Sprint("at a start ", cold), func(t *testing.T) {
-			p, r, log := newTestPipeline(t)
-			r.panicsAt = "bad.test"
-			p.translation.rehearsal = func() publisher { return &recorder{panicsAt: r.panicsAt} }
-			third := map[string]string{"r3-1.test": "redirect"}
-			if cold {
-				third = map[string]string{"bad.test": "500"}
-			} else {
-				p.reload(folder(1, ""))
-			}
-			p.reload(folder(2, "bad.test"))
-			got := answers(r)
-			for host, want := range third {
-				if got[host] != want {
-					t.Errorf("%s answers %q", host, got[host])
-				}
-			}
-			for i := range 9 {
-				if i != 3 && got[fmt.Sprintf("r%d-2.test", i)] != "redirect" {
-					t.Errorf("r%d does not follow its edit: %v", i, got)
-				}
-			}
-			if named := internalErrors(p); len(named) != 1 || !strings.HasPrefix(named[0], "r3 a.yaml:") || r.outcome() != "problems" {
-				t.Errorf("%s, problems at %q\n%s", r.outcome(), named, log)
-			}
-			published := len(r.published)
-			p.reload(folder(3, "bad.test")) // edits of others cost no search
-			if got := answers(r); got["r4-3.test"] != "redirect" || len(r.published) != published+1 {
-				t.Errorf("the next edit: %v", got)
-			}
-			p.reload(folder(4, ""))
-			if got := answers(r); got["r3-4.test"] != "redirect" || len(got) != 9 || len(internalErrors(p)) > 0 {
-				t.Errorf("after the fix: %v, %q", got, internalErrors(p))
-			}
-		})
+	p, r, log := newTestPipeline(t)
+	r.panicsAt = "bad.test"
+	p.reload(folder(1, ""))
+	p.reload(folder(2, "bad.test"))
+	got := answers(r)
+	for i := range 9 {
+		if got[fmt.Sprintf("r%d-1.test", i)] != "redirect" {
+			t.Errorf("r%d does not serve on: %v", i, got)
+		}
+	}
+	if named := internalErrors(p); len(named) != 9 || r.outcome() != "problems" {
+		t.Errorf("%s, problems at %q\n%s", r.outcome(), named, log)
+	}
+	p.reload(folder(4, ""))
+	if got := answers(r); got["r3-4.test"] != "redirect" || len(got) != 9 || len(internalErrors(p)) > 0 {
+		t.Errorf("after the fix: %v, %q", got, internalErrors(p))
 	}
 }
 
@@ -397,25 +396,24 @@ func TestAPanicOfApplyBeginsAnew(t *testing.T) {
 	}
 }
 
-// What is withheld is tried again when a user asks for a reload.
+// What is withheld or held is tried again when a user asks for a reload.
 func TestAReloadTriesAgain(t *testing.T) {
 	p, r, _ := newTestPipeline(t)
 	broken := true
-	withMistake(p, false, func(o *manifest.Object) error {
-		if broken {
-			return panics(o)
-		}
-		return nil
-	})
-	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
+	served := func(bad bool, host string) string { return object("HTTPRoute", "served", bad, routeTo(host)) }
+	withMistake(p, func(o *manifest.Object) bool { return broken && marked(o) })
+	p.reload(tree(oneGateway + "\n" + served(false, "1.test")))
+	text := oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo("a.test")) + served(true, "2.test")
+	p.reload(tree(text))
 	broken = false
-	p.reload(tree(oneGateway + "\n#\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
-	if got := answers(r); got["a.test"] != "500" {
+	p.reload(tree(text + "#\n"))
+	if got := answers(r); got["a.test"] != "500" || got["1.test"] != "redirect" {
 		t.Fatalf("without a reload: %v", got)
 	}
-	p.translation.retry() // as pipeline.again does
-	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", true, routeTo("a.test"))))
-	if got := answers(r); got["a.test"] != "redirect" || len(internalErrors(p)) > 0 {
+	p.asked = append(p.asked, new(admin.Changes)) // as pipeline.again does
+	p.translation.retry()
+	p.reload(tree(text))
+	if got := answers(r); got["a.test"] != "redirect" || got["2.test"] != "redirect" || len(internalErrors(p)) > 0 {
 		t.Errorf("after a reload: %v, %q", got, internalErrors(p))
 	}
 }
@@ -451,7 +449,7 @@ func TestTheEndInterruptsARun(t *testing.T) {
 	p.reload(tree(oneGateway))
 	ctx, cancel := context.WithCancel(t.Context())
 	p.yields.ending = ctx
-	withMistake(p, false, func(*manifest.Object) error { cancel(); return nil })
+	withMistake(p, func(*manifest.Object) bool { cancel(); return false })
 	p.translation.phase = ahead
 	p.reload(tree(oneGateway + "\n" + object("HTTPRoute", "a", false, routeTo("a.test"))))
 	if len(r.published) != 1 || len(r.reloads) != 1 {
@@ -502,12 +500,12 @@ func (f *restless) Take(stop memo.Stop, change store.Change) error {
 	return f.translator.Take(nil, change)
 }
 
-// A run over its deadline ends by its CPU time, however long it waits.
+// Tests over their deadline end by their CPU time, however long they wait.
 func TestTheDeadlineIsCPUTime(t *testing.T) {
 	p, _, _ := newTestPipeline(t)
 	var used time.Duration
 	p.yields.used = func() time.Duration { return used }
-	stop := p.yields.interrupt(time.Second, true)
+	stop := p.yields.interrupt(time.Second)
 	if err := stop.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,10 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// panicsAtForward panics at an HTTPRoute with the annotation bad and a backend.
-func panicsAtForward(object *manifest.Object) error {
+// badForward is true of an HTTPRoute with the annotation bad and a backend.
+func badForward(object *manifest.Object) bool {
 	route, ok := object.Value.(*api.HTTPRoute)
-	if ok && route.Annotations["bad"] == "true" && len(route.Spec.Rules[0].BackendRefs) > 0 {
-		panic("a mistake")
-	}
-	return nil
+	return ok && route.Annotations["bad"] == "true" && len(route.Spec.Rules[0].BackendRefs) > 0
 }
 
 // startMistaken starts it, and returns what kills it.
@@ -44,10 +41,10 @@ func (r *served) startMistaken() (kill func()) {
 	return kill
 }
 
-// While an object is withheld, its last valid version serves, and so does what others edit: in
+// While gatefold fails at an edit, the version before it serves, and so does what others edit: in
 // one process, and after kill -9 beside the folder, beside a broken file, and with a state that
 // holds no Secrets. The edit that repairs it is served.
-func TestAWithheldRouteServesItsLastValidVersion(t *testing.T) {
+func TestAnEditAtWhichGatefoldFailsIsNotApplied(t *testing.T) {
 	r := newServed(t, "bad", "edited")
 	kill := r.startMistaken()
 	r.connect()
@@ -58,7 +55,7 @@ func TestAWithheldRouteServesItsLastValidVersion(t *testing.T) {
 	withheld := func() {
 		t.Helper()
 		r.waitPage("/api/v1/problems", "bad to be withheld", func(text string) bool {
-			return strings.Contains(text, store.InternalError) && strings.Contains(text, "last valid version is still served")
+			return strings.Contains(text, store.InternalError) && strings.Contains(text, "the version before it is still served")
 		})
 	}
 	r.write("bad.yaml", bad)
