@@ -39,15 +39,13 @@ func TestDigestIsThatOfTheLiveVersions(t *testing.T) {
 				continue
 			}
 			s.Apply(f.tree())
-			held, withheld := map[manifest.Key]Held{}, map[manifest.Key]Withheld{}
+			held, withheld := map[manifest.Key]Held{}, map[manifest.Key]struct{}{}
 			for _, e := range s.Edits() {
 				switch {
 				case f.random.IntN(3) == 0:
 					held[e.Key] = Held{Candidate: e.After}
-				case e.Before != nil && e.After != nil && f.random.IntN(3) == 0:
-					withheld[e.Key] = Withheld{Object: e.Before}
-				case e.Before == nil && f.random.IntN(3) == 0:
-					withheld[e.Key] = Withheld{}
+				case e.After != nil && f.random.IntN(3) == 0:
+					withheld[e.Key] = struct{}{}
 				}
 			}
 			s.Freeze(Frozen{Held: held})

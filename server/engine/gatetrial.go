@@ -134,11 +134,11 @@ func (t *trial) frozen() store.Frozen {
 	return frozen
 }
 
-// freeze makes the run continue with what is frozen now. The error is that of translation.take.
+// freeze makes the run continue with what is frozen now. The error is that of pipeline.take.
 func (t *trial) freeze() error { return t.freezeAs(t.frozen()) }
 
 // freezeAs makes the run continue with what a Frozen has. New routes that wait for others stay closed, also those that were
-// frozen meanwhile. The error is that of translation.take.
+// frozen meanwhile. The error is that of pipeline.take.
 func (t *trial) freezeAs(frozen store.Frozen) error {
 	if err := t.hold(t.run, frozen); err != nil {
 		return err

@@ -57,7 +57,7 @@ func ofObjects() []Entry {
 		{"Duplicate", Warning, "Two files define the same object with the same content.", "Remove one of the two."},
 		{"DuplicateEntry", Error, "A list has two entries with the same key, such as two listeners of one name.", "Remove or rename one of the two."},
 		{"DuplicateObject", Warning, "A Secret is both in the folder and in `--secret-dir`. The one of `--secret-dir` is served.", "Remove one of the two."},
-		{"InternalError", Error, "gatefold has a mistake that this object triggers. The last valid version is served; without one, a route answers 500 and a policy closes its targets.", "Please report it, with the log. Until then, change the object."},
+		{"InternalError", Error, "gatefold has a mistake that this object triggers. An edit of an object that serves is not applied; a new route answers 500, and a new policy closes its targets.", "Please report it, with the log. Until then, change the object."},
 		{"InvalidValue", Either, "A value has the right type but is not allowed: wrong format, out of range, or unreadable.", "Write a value as the message describes it."},
 		{"KindIgnored", Warning, "gatefold does not serve this kind, but people write it for what gatefold does (Ingress, for example).", "Write the kind that the hint names, or leave the file out with `.gatefoldignore`."},
 		{"NamespaceIgnored", Warning, "An object that has no namespace (GatewayClass, Namespace) names one.", "Remove `metadata.namespace`."},
