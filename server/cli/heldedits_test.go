@@ -206,8 +206,7 @@ func (s *served) wantPlanned(before string) {
 	stale := map[manifest.Key]bool{}
 	for _, o := range held.Items {
 		if o.Stale != nil {
-			group, _, _ := strings.Cut(o.APIVersion, "/")
-			stale[manifest.Key{Group: group, Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}] = true
+			stale[o.Key()] = true
 		}
 	}
 	if len(stale) == 0 || !maps.Equal(told, stale) {
