@@ -77,7 +77,7 @@ func (s *Store) Failures(in map[string]bool) map[string][]manifest.Key {
 	}
 	for _, keys := range s.serving.kept {
 		for key := range keys {
-			if s.serving.served[key].kept.frozen == nil {
+			if in[key.Namespace] && s.serving.served[key].kept.frozen == nil {
 				add(key)
 			}
 		}

@@ -88,6 +88,9 @@ func (s *problemLists) stale() []Stale {
 func (s *problemLists) selectAgain() {
 	list := s.lastStale
 	for i := range list {
+		if !kindOf(list[i].Key.GroupKind()).policy() {
+			continue
+		}
 		policy := s.serving.served[list[i].Key].object
 		if len(selectorsOf(policy)) == 0 || s.selections[policy.Key.Namespace].knows(policy.Key) {
 			continue

@@ -20,7 +20,9 @@ func ofIssuer(p manifest.Problem) bool {
 
 // errorsNow returns the errors of the translation, of objects with an edit.
 func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
-	return j.errorsAmong(j.translation.translator.Preview().Problems)
+	all := j.errorsAmong(j.translation.translator.Preview().Problems)
+	j.addSectionsInUse(all)
+	return all
 }
 
 // errorsAmong returns the errors among problems, of objects with an edit. An error of another object that a Secret or

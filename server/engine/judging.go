@@ -24,6 +24,7 @@ type judging struct {
 	edits    []store.Edit
 	scope    scope
 	units    []*unit
+	idle     bool                             // no held edit is tried again
 	kept     map[manifest.Key]store.Held      // edits that stay held without a trial
 	before   map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
 	notes    map[manifest.Key]store.Held      // what is told of edits that were taken back
@@ -58,7 +59,9 @@ func (p *pipeline) tryEdits(r *run) error {
 		}
 	}
 	held := j.reader.store.Held()
-	p.versions.settle(held, p.translation.withheld.closed())
+	if !j.idle || len(r.faulty) > 0 || slices.ContainsFunc(j.units, func(u *unit) bool { return u.stage == live }) {
+		p.versions.settle(held, p.translation.withheld.closed())
+	}
 	if len(held) > 0 {
 		isHeld := func(key manifest.Key) bool { _, ok := held[key]; return ok }
 		r.change.Set = slices.DeleteFunc(slices.Clone(r.change.Set), func(o *manifest.Object) bool { return isHeld(o.Key) })
@@ -105,6 +108,11 @@ func (j *judging) tryAgain() bool {
 func (j *judging) begin() error {
 	held := j.reader.store.Held()
 	again, waiting := false, []store.Edit(nil)
+	if j.idle = j.versions.idle(j.scope, len(held)-len(j.run.faulty)); j.idle {
+		j.kept, j.closed = held, j.versions.closed
+		j.put(nil)
+		return nil
+	}
 	for key, waits := range j.versions.closed {
 		switch now := j.reader.store.Served(key); {
 		case now == nil:
@@ -132,12 +140,17 @@ func (j *judging) begin() error {
 			delete(j.versions.trials, key)
 		}
 	}
+	j.put(waiting)
+	return nil
+}
+
+// put sets the edits that are on trial: those that are applied now, and new routes that are closed (the parameter waiting).
+func (j *judging) put(waiting []store.Edit) {
 	edits := slices.DeleteFunc(j.reader.store.Edits(), func(e store.Edit) bool { _, closed := j.versions.closed[e.Key]; return closed })
 	edits = append(edits, waiting...)
 	slices.SortFunc(edits, func(a, b store.Edit) int { return manifest.CompareKeys(a.Key, b.Key) })
 	j.edits, j.contents = edits, contentsOf(edits)
 	j.divide(false)
-	return nil
 }
 
 // divide sets the units of the edits (unitsOf). A unit of which nothing was served before is not judged.

@@ -21,6 +21,10 @@ type versions struct {
 	closing map[manifest.Key]string
 	// trials has what the last trial found of each edit that is held, and of each route in closed.
 	trials map[manifest.Key]trialOfEdit
+	// namespaces are those of the edits in trials, and those that their texts refer to. texts is true if one of them waits
+	// for a text that cannot be parsed, and asks if one waits for the answer of an OpenID provider.
+	namespaces  map[string]bool
+	texts, asks bool
 	// issuers has the OpenID providers that held edits wait for, and maybe others.
 	issuers []string
 	// fresh are the objects whose status changes in this run, because their edits are judged.
@@ -52,6 +56,7 @@ func waiting(closed map[manifest.Key]*withheld) map[manifest.Key]string {
 func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.Key]*withheld) {
 	v.closing = waiting(closed)
 	asks := false
+	v.namespaces, v.texts, v.asks = map[string]bool{}, false, false
 	for key, trial := range v.trials {
 		_, isHeld := held[key]
 		switch {
@@ -62,11 +67,31 @@ func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.
 			v.trials[key] = trial
 		default:
 			delete(v.trials, key)
+			continue
+		}
+		v.texts, v.asks = v.texts || trial.text != "", v.asks || trial.asks
+		v.namespaces[key.Namespace] = true
+		for _, namespace := range trial.elsewhere {
+			v.namespaces[namespace] = true
 		}
 	}
 	if !asks {
 		v.issuers = nil
 	}
+}
+
+// idle reports whether a run matters to no held edit and no closed route. The parameter held is the number of edits that
+// are held.
+func (v *versions) idle(s scope, held int) bool {
+	if s.wide || v.texts || s.asked && v.asks || len(v.trials) != held+len(v.closed) {
+		return false
+	}
+	for namespace := range s.namespaces {
+		if v.namespaces[namespace] {
+			return false
+		}
+	}
+	return true
 }
 
 // published records what is served: the problems of its translation, the new routes that are closed, and which texts that
@@ -75,6 +100,9 @@ func (v *versions) published(problems []manifest.Problem, closed map[manifest.Ke
 	v.errors, v.closed = problems, waiting(closed)
 	holding := map[string]bool{}
 	for _, trial := range v.trials {
+		if !v.texts {
+			break
+		}
 		if trial.text != "" {
 			holding[trial.text] = true
 		}
