@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/store"
 )
@@ -86,5 +89,39 @@ func TestContentThatCannotBeUsedIsNotApplied(t *testing.T) {
 				t.Errorf("after the deletion: %+v", last.Problems)
 			}
 		})
+	}
+}
+
+// The status of a policy says that the new content of its ConfigMap cannot be used, although the content before it is in
+// force: the conditions are those of the edit. An edit of something else does not change that.
+func TestAPolicyWhoseContentIsNotAppliedSaysSo(t *testing.T) {
+	certificate, _ := envoytest.NewAuthority(t).Issue("a.example.com")
+	files := map[string]string{
+		"gateway.yaml": oneGateway,
+		"b.yaml":       "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: Backend\nmetadata: {name: b}\nspec: {static: {hosts: [{host: 127.0.0.1, port: 1}]}}\n",
+		"r.yaml":       object("HTTPRoute", "r", false, "parentRefs: [{name: eg}], rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b}]}]"),
+		"t.yaml":       "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\nmetadata: {name: trust}\nspec: {targetRefs: [{group: gateway.kgateway.dev, kind: Backend, name: b}], validation: {hostname: a.example.com, caCertificateRefs: [{group: '', kind: ConfigMap, name: keys}]}}\n",
+		"other.yaml":   "",
+	}
+	p, r, _ := newTestPipeline(t)
+	for _, step := range []struct{ ca, other, want string }{
+		{string(certificate), "", "True"},
+		{"", "", "False"},
+		{"", teamRoute("elsewhere", "x"), "False"},
+		{string(certificate), teamRoute("elsewhere", "x"), "True"},
+	} {
+		files["keys.yaml"], files["other.yaml"] = bytesOf("ConfigMap", "keys", "ca.crt", step.ca), step.other
+		p.reload(treeOfFiles(files))
+		got := ""
+		for _, result := range r.published {
+			for _, u := range result.Status {
+				if policy, ok := u.Status.(*gwv1.PolicyStatus); ok && u.Key.Name == "trust" {
+					got = string(meta.FindStatusCondition(policy.Ancestors[0].Conditions, "Accepted").Status)
+				}
+			}
+		}
+		if stale := len(r.published[len(r.published)-1].Stale); got != step.want || (stale == 1) != (step.want == "False") {
+			t.Errorf("with %.10q: Accepted is %s, want %s, and %d objects are stale", step.ca, got, step.want, stale)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // countsForEdits reports whether a problem may hold an edit: an error, or an issuer that was not asked yet.
@@ -42,6 +43,21 @@ func (j *judging) errorsAmong(problems []manifest.Problem) map[manifest.Key][]ma
 				own.Object, own.Field = cause, ""
 				all[cause] = append(all[cause], own)
 			}
+		}
+	}
+	return all
+}
+
+// policiesHurt returns the policies and extensions that have an error because of the content of an edited Secret or ConfigMap,
+// with their statuses. The edit must be applied still.
+func (j *judging) policiesHurt(content manifest.Key) map[manifest.Key]*status.Update {
+	if !slices.Contains(j.contents, content) {
+		return nil
+	}
+	all := map[manifest.Key]*status.Update{}
+	for _, p := range j.translation.translator.Preview().Problems {
+		if countsForEdits(p) && usesCredentials(p.Object) && isNamed(content, p) {
+			all[p.Object] = j.translation.translator.Status(p.Object)
 		}
 	}
 	return all

@@ -134,9 +134,9 @@ func (j *judging) begin() error {
 			return err
 		}
 	}
-	for key := range j.versions.trials {
+	for key, last := range j.versions.trials {
 		if _, still := j.kept[key]; !still && j.closed[key] == "" {
-			j.versions.fresh[key] = true
+			j.versions.refresh(key, last)
 			delete(j.versions.trials, key)
 		}
 	}
@@ -281,7 +281,9 @@ func (j *judging) note(u *unit) {
 		if u.failed.Kind == "" {
 			now.text = u.failed.Name
 		}
-		j.versions.trials[e.Key], j.versions.fresh[e.Key] = now, true
+		now.users = j.policiesHurt(e.Key)
+		j.versions.trials[e.Key] = now
+		j.versions.refresh(e.Key, now)
 		if now.asks {
 			j.versions.issuers = slices.Concat(j.versions.issuers, j.translation.translator.Preview().Issuers)
 		}

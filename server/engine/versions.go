@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
@@ -25,6 +26,8 @@ type versions struct {
 	// for a text that cannot be parsed, and asks if one waits for the answer of an OpenID provider.
 	namespaces  map[string]bool
 	texts, asks bool
+	// users has those of all trials.
+	users map[manifest.Key]*status.Update
 	// issuers has the OpenID providers that held edits wait for, and maybe others.
 	issuers []string
 	// fresh are the objects whose status changes in this run, because their edits are judged.
@@ -37,6 +40,8 @@ type trialOfEdit struct {
 	elsewhere []string       // the namespaces that its text refers to
 	text      string         // the place of the text that cannot be parsed, for which it waits
 	asks      bool           // it waits for the answer of an OpenID provider
+	// users are the policies that have an error because of the edited content of a Secret or ConfigMap, with their statuses.
+	users map[manifest.Key]*status.Update
 }
 
 func newVersions() versions {
@@ -56,7 +61,7 @@ func waiting(closed map[manifest.Key]*withheld) map[manifest.Key]string {
 func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.Key]*withheld) {
 	v.closing = waiting(closed)
 	asks := false
-	v.namespaces, v.texts, v.asks = map[string]bool{}, false, false
+	v.namespaces, v.texts, v.asks, v.users = map[string]bool{}, false, false, map[manifest.Key]*status.Update{}
 	for key, trial := range v.trials {
 		_, isHeld := held[key]
 		switch {
@@ -71,6 +76,7 @@ func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.
 		}
 		v.texts, v.asks = v.texts || trial.text != "", v.asks || trial.asks
 		v.namespaces[key.Namespace] = true
+		maps.Copy(v.users, trial.users)
 		for _, namespace := range trial.elsewhere {
 			v.namespaces[namespace] = true
 		}
@@ -78,6 +84,22 @@ func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.
 	if !asks {
 		v.issuers = nil
 	}
+}
+
+// refresh makes the next Result have the statuses that a trial of an edit is about.
+func (v *versions) refresh(key manifest.Key, of trialOfEdit) {
+	v.fresh[key] = true
+	for user := range of.users {
+		v.fresh[user] = true
+	}
+}
+
+// statusOf returns the status of an object by the last trial of an edit, nil if there is none.
+func (v *versions) statusOf(key manifest.Key) *status.Update {
+	if last := v.trials[key].status; last != nil {
+		return last
+	}
+	return v.users[key]
 }
 
 // idle reports whether a run matters to no held edit and no closed route. The parameter held is the number of edits that
@@ -117,13 +139,13 @@ func (v *versions) restate(result *translate.Result, of translator) {
 		result.Issuers = slices.Compact(slices.Sorted(slices.Values(slices.Concat(result.Issuers, v.issuers))))
 	}
 	for i, u := range result.Status {
-		if last := v.trials[u.Key].status; last != nil {
+		if last := v.statusOf(u.Key); last != nil {
 			result.Status[i] = *last
 		}
 		delete(v.fresh, u.Key)
 	}
 	for key := range v.fresh {
-		now := v.trials[key].status
+		now := v.statusOf(key)
 		if now == nil {
 			now = of.Status(key)
 		}
