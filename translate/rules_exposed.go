@@ -5,6 +5,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -19,13 +20,20 @@ type exposedIn struct {
 // listener, and on the HTTP listener they come before the rule of another route that redirects the whole host to https.
 type exposedRules struct {
 	in      exposedIn
-	upgrade *memo.Rule[tableKey, *ir.Rule] // the rule that redirects the whole host to https, nil if there is none
+	upgrade *memo.Rule[tableKey, upgrade] // the rule that redirects the whole host to https
 	exposed *memo.Rule[manifest.Key, []manifest.Problem]
+}
+
+// upgrade is a rule that redirects a whole host to https. Rule is nil if there is none. Domain is that of the virtual host with
+// the rule, which may be wider than the host.
+type upgrade struct {
+	Rule   *ir.Rule
+	Domain string
 }
 
 func newExposedRules(e *memo.Engine, in exposedIn) *exposedRules {
 	r := &exposedRules{in: in}
-	r.upgrade = memo.NewRule(e, "upgrade", r.runUpgrade, identical[*ir.Rule])
+	r.upgrade = memo.NewRule(e, "upgrade", r.runUpgrade, identical[upgrade])
 	r.exposed = memo.NewRule(e, "exposed", r.runExposed, deepEqual[[]manifest.Problem])
 	memo.EachOf(r.exposed, in.mounted, func(key manifest.Key, m *mountOut) []manifest.Key {
 		if m == nil || m.closed != nil || in.TrustedHops > 0 { // behind a proxy, clients may use TLS
@@ -66,13 +74,24 @@ func (p *parentOut) onBoth() func(yield func(tableKey, int32) bool) {
 	}
 }
 
-// runUpgrade returns the first rule of a virtual host that takes every request and redirects it to https. It stays the
-// same in most edits of the host.
-func (r *exposedRules) runUpgrade(c *memo.Ctx, key tableKey) *ir.Rule {
+// runUpgrade returns the first rule of a virtual host that takes every request and redirects it to https. If there is
+// none, it returns that of the next wider virtual host, whose redirect is meant for this one, too. It stays the same in
+// most edits of the host.
+func (r *exposedRules) runUpgrade(c *memo.Ctx, key tableKey) upgrade {
 	host := r.in.host.Get(c, key)
-	if host == nil {
-		return nil
+	if host != nil {
+		if own := redirectToHTTPS(host); own != nil {
+			return upgrade{own, key.Domain}
+		}
 	}
+	if wider := listen.Wildcards(key.Domain); len(wider) > 0 {
+		return r.upgrade.Get(c, tableKey{key.chainKey, wider[0]})
+	}
+	return upgrade{}
+}
+
+// redirectToHTTPS returns the first rule of a virtual host that takes every request and redirects it to https.
+func redirectToHTTPS(host *hostOut) *ir.Rule {
 	looked := 0
 	for e := range host.Open.All() {
 		if to := e.Rule.Action.Redirect; to != nil && to.Scheme == "https" {
@@ -94,7 +113,7 @@ func (r *exposedRules) runExposed(c *memo.Ctx, key manifest.Key) (problems []man
 		more := 0
 		for table, port := range m.Attach.Parents[i].onBoth() {
 			upgrade := r.upgrade.Get(c, table)
-			if upgrade == nil || upgrade.Root.Key == key || !servesBefore(m.placed.in(table, m.flat(table.Port).Entries), upgrade) {
+			if upgrade.Rule == nil || upgrade.Rule.Root.Key == key || !upgrade.servedAfter(m.placed.in(table, m.flat(table.Port).Entries), table.Domain) {
 				continue
 			}
 			if first != nil {
@@ -115,10 +134,11 @@ func (r *exposedRules) runExposed(c *memo.Ctx, key manifest.Key) (problems []man
 	return problems
 }
 
-// servesBefore reports whether one of the entries forwards requests that it has before another rule.
-func servesBefore(entries []*entry, other *ir.Rule) bool {
+// servedAfter reports whether one of the entries of a domain forwards requests that it has before the redirect. A redirect
+// of a wider domain has none of them.
+func (u upgrade) servedAfter(entries []*entry, domain string) bool {
 	for _, e := range entries {
-		if e.Rule.Action.Forward != nil && route.Compare(e.Rule, other) < 0 {
+		if e.Rule.Action.Forward != nil && (u.Domain != domain || route.Compare(e.Rule, u.Rule) < 0) {
 			return true
 		}
 	}
@@ -126,10 +146,17 @@ func servesBefore(entries []*entry, other *ir.Rule) bool {
 }
 
 // exposure returns the warning for a parentRef (index) of a route, without its hint.
-func exposure(key manifest.Key, index int, table tableKey, upgrade *ir.Rule) manifest.Problem {
+func exposure(key manifest.Key, index int, table tableKey, to upgrade) manifest.Problem {
+	what := fmt.Sprintf("host %q", to.Domain)
+	switch to.Domain {
+	case table.Domain:
+		what = "the host"
+	case "*":
+		what = "all other hosts"
+	}
 	return manifest.Problem{
 		Code: "ServedInClearText", Severity: manifest.Warning, Object: key, Field: fmt.Sprintf("spec.parentRefs[%d]", index),
-		Message: fmt.Sprintf("the parentRef names no listener, so that requests for host %q on port %d of Gateway %s are served in clear text: the route comes before %s, which redirects the host to https",
-			table.Domain, table.Port, table.Gateway, spotOf(upgrade)),
+		Message: fmt.Sprintf("the parentRef names no listener, so that requests for host %q on port %d of Gateway %s are served in clear text: the route comes before %s, which redirects %s to https",
+			table.Domain, table.Port, table.Gateway, spotOf(to.Rule), what),
 	}
 }
