@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/gatefold/gatefold/store/manifest"
@@ -47,16 +46,4 @@ func (s served) since() time.Time {
 		return time.Time{}
 	}
 	return s.kept.since
-}
-
-// saved returns the text of the served object that is saved for a restart (see definition.saved). The text does not
-// share the memory of the object's file. saved returns nil if no object is served.
-func (s served) saved() []byte {
-	switch {
-	case s.kept != nil:
-		return s.kept.text
-	case s.definition != nil:
-		return bytes.Clone(s.definition.saved())
-	}
-	return nil
 }
