@@ -82,23 +82,24 @@ func (p *pipeline) notApplied(e store.Edit, problems []manifest.Problem) store.H
 	return store.Held{Reason: store.Reason{Place: place, Message: problems[0].Message}, Candidate: e.After, Problems: problems}
 }
 
-// hold makes the run continue without what is frozen. If the parameter frozen has no single edits, those that are held now
-// stay held.
+// hold makes the run continue without what is frozen (holdBack). The error is that of take.
 func (p *pipeline) hold(r *run, frozen store.Frozen) (err error) {
-	if frozen.Held == nil {
-		frozen.Held = p.reader.store.Held()
-	}
 	change := p.holdBack(r, frozen)
 	r.time("translate", func() { err = p.take(r, change) })
 	return err
 }
 
 // holdBack freezes objects, and the edits of the run at which gatefold fails, and returns what this changes.
+// If the parameter frozen has no single edits, those that are held now stay held.
 func (p *pipeline) holdBack(r *run, frozen store.Frozen) store.Change {
+	if frozen.Held == nil {
+		frozen.Held = p.reader.store.Held()
+	}
 	r.frozen = frozen
 	if len(r.faulty) > 0 {
-		all := maps.Clone(r.faulty)
+		all := map[manifest.Key]store.Held{}
 		maps.Copy(all, frozen.Held)
+		maps.Copy(all, r.faulty)
 		frozen.Held = all
 	}
 	change := p.reader.freeze(frozen, p.tree.Root)

@@ -180,6 +180,27 @@ func TestAMistakeCostsItsObject(t *testing.T) {
 	}
 }
 
+// An edit that is held for an error of its own stays held when gatefold fails at another one.
+func TestAMistakeReleasesNoOtherEdit(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	withMistake(p, marked)
+	typo := func(name string) string {
+		return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: typo, namespace: elsewhere}, spec: {parentRefs: [{name: " + name + ", namespace: default}], hostnames: [typo.test], rules: [{filters: [{type: RequestRedirect, requestRedirect: {hostname: elsewhere.test}}]}]}}\n"
+	}
+	folder := func(host string, bad bool, gateway string) watcher.Tree {
+		return tree(openGateway + "\n" + object("HTTPRoute", "a", bad, routeTo(host)) + typo(gateway))
+	}
+	p.reload(folder("1.test", false, "eg"))
+	p.reload(folder("1.test", false, "misspelt"))
+	if got := answers(r); got["typo.test"] != "redirect" {
+		t.Fatalf("the edit is not held: %v", got)
+	}
+	p.reload(folder("2.test", true, "misspelt"))
+	if got := answers(r); got["typo.test"] != "redirect" || got["1.test"] != "redirect" || len(internalErrors(p)) != 1 || len(p.reader.store.Held()) != 2 {
+		t.Errorf("%v, %q, held: %v\n%s", got, internalErrors(p), p.reader.store.Held(), log)
+	}
+}
+
 // A mistake that names no object costs the edits of the revision, new objects included: they are applied when a later
 // revision is without the one that causes it. One that leaves the translator between two states costs no more.
 func TestAMistakeThatNamesNobodyCostsTheRevision(t *testing.T) {
