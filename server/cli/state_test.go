@@ -32,7 +32,7 @@ type restarted struct {
 
 func newRestarted(t *testing.T, routes ...string) *restarted {
 	t.Helper()
-	r := &restarted{served: newServed(t, routes...), state: filepath.Join(t.TempDir(), "state")}
+	r := &restarted{served: newServed(t, routes...), state: filepath.Join(inMemory(t), "state")}
 	host, _, _ := net.SplitHostPort(r.address)
 	r.xds = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(t)))
 	r.admin = net.JoinHostPort(host, fmt.Sprint(envoytest.FreePort(t)))
@@ -42,6 +42,22 @@ func newRestarted(t *testing.T, routes ...string) *restarted {
 		}
 	})
 	return r
+}
+
+// inMemory returns a new directory, in memory where the machine has a file system for that: gatefold waits 5 s at its end
+// for a disk that does not answer, which a busy one may not do.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "gatefold-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // connect starts an Envoy.
