@@ -137,8 +137,8 @@ func (s *sources) readUntil(over func() bool, readings []*reading) (took Stats) 
 }
 
 // readUntil reads the document until it is complete, or until the function over returns true. done is true if the
-// document is complete, and took is the time that reading took. Of a complete document, only the result stays in memory,
-// because the parser's nodes are larger than the objects.
+// document is complete, and took is the time that reading took. Nothing of the parser stays in memory, because its nodes are
+// larger than the objects.
 func (r *reading) readUntil(over func() bool, with reader) (done bool, took readTime) {
 	for done = r.step(with); !done && !over(); done = r.step(with) {
 	}

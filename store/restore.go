@@ -61,8 +61,9 @@ func (s *Store) Saved() []Saved {
 	return all
 }
 
-// save returns the Saved of a key. It has the version that is served. If the object was restored without content, the Saved has only
-// Key and Path. If nothing is known under the key, or if the object is closed (closeUnreadable), the Saved has only the Key.
+// save returns the Saved of a key. It has the version that is served. If the object was restored without content, the
+// Saved has only Key and Path. It has only the Key if nothing is known under it, if the object is closed (closeUnreadable),
+// or if no version of it is served (Applied).
 func (s *Store) save(key manifest.Key) Saved {
 	if path, ok := s.saves.absent[key]; ok {
 		return Saved{Key: key, Path: path}

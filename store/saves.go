@@ -35,7 +35,7 @@ type history struct {
 	invalid  map[manifest.Key]*Invalid // likewise, the Invalid of each key that got another one
 	absent   map[manifest.Key]struct{} // objects that Restore found without content, until Applied is called
 	texts    map[textHash]struct{}     // documents that cannot be parsed, and were there before (Store.TextsStand)
-	// textsChanged is true if texts changed since the last call of StoodTexts.
+	// textsChanged is true if texts changed since the last call of StoodTextsChanged.
 	textsChanged bool
 	withheld     map[manifest.Key]struct{} // objects of which no version is served (Store.Applied)
 }

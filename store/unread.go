@@ -64,18 +64,22 @@ func (s *Store) TextsStand(except map[string]bool) {
 	s.history.texts = stood
 }
 
-// StoodTexts returns the hashes of the texts that TextsStand recorded, by file, for the saved state. The result changed
-// is true if they changed since the last call.
-func (s *Store) StoodTexts() (hashes map[string][][]byte, changed bool) {
-	hashes = map[string][][]byte{}
+// StoodTextsChanged reports whether the result of StoodTexts changed since the last call of StoodTextsChanged.
+func (s *Store) StoodTextsChanged() (changed bool) {
+	changed, s.history.textsChanged = s.history.textsChanged, false
+	return changed
+}
+
+// StoodTexts returns the hashes of the texts that TextsStand recorded, by file, for the saved state.
+func (s *Store) StoodTexts() map[string][][]byte {
+	hashes := map[string][][]byte{}
 	for text := range s.history.texts {
 		hashes[text.path] = append(hashes[text.path], text.hash[:])
 	}
 	for _, all := range hashes {
 		slices.SortFunc(all, bytes.Compare)
 	}
-	changed, s.history.textsChanged = s.history.textsChanged, false
-	return hashes, changed
+	return hashes
 }
 
 // RestoreTexts does what TextsStand did before a restart. The parameter hashes is a result of StoodTexts. It is called

@@ -57,7 +57,8 @@ func readWords(text []byte) *wording {
 }
 
 // wordsOf returns the words of a text that cannot be read. It returns nil if the text is no policy: if it has none of
-// the words by which a policy is known, also one of another product (isClosing), if it is a text of another program, or if it has only objects of harmlessKinds.
+// the words by which a policy is known, also one of another product (isClosing), if it is a text of another program, or if
+// it has only objects of harmlessKinds.
 func wordsOf(text []byte) *wording {
 	if bytes.IndexByte(text, 0) >= 0 { // UTF-16
 		text = bytes.ReplaceAll(text, []byte{0}, nil)

@@ -112,15 +112,15 @@ func (r *exposedRules) runExposed(c *memo.Ctx, key manifest.Key) (problems []man
 		var first *manifest.Problem
 		more := 0
 		for table, port := range m.Attach.Parents[i].onBoth() {
-			upgrade := r.upgrade.Get(c, table)
-			if upgrade.Rule == nil || upgrade.Rule.Root.Key == key || !upgrade.servedAfter(m.placed.in(table, m.flat(table.Port).Entries), table.Domain) {
+			to := r.upgrade.Get(c, table)
+			if to.Rule == nil || to.Rule.Root.Key == key || !to.servedAfter(m.placed.in(table, m.flat(table.Port).Entries), table.Domain) {
 				continue
 			}
 			if first != nil {
 				more++
 				continue
 			}
-			problem := exposure(key, m.Attach.Parents[i].Index, table, upgrade)
+			problem := exposure(key, m.Attach.Parents[i].Index, table, to)
 			problem.Hint = fmt.Sprintf("write the sectionName of the HTTPS listener (port %d) into this parentRef. If clear text is meant, write a parentRef for each of the two listeners", port)
 			first = &problem
 		}

@@ -104,12 +104,16 @@ func otherProblems(r *planned) []manifest.Problem {
 	for _, b := range r.Brought {
 		told = append(told, b.Problem)
 	}
-	same := func(a, b manifest.Problem) bool {
-		return a.Code == b.Code && a.Position() == b.Position() && a.Object == b.Object && a.Field == b.Field
+	type spot struct {
+		code, position, field string
+		object                manifest.Key
 	}
-	return slices.DeleteFunc(slices.Clone(r.Introduced), func(p manifest.Problem) bool {
-		return slices.ContainsFunc(told, func(other manifest.Problem) bool { return same(p, other) })
-	})
+	spotOf := func(p manifest.Problem) spot { return spot{p.Code, p.Position(), p.Field, p.Object} }
+	known := map[spot]bool{}
+	for _, p := range told {
+		known[spotOf(p)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(r.Introduced), func(p manifest.Problem) bool { return known[spotOf(p)] })
 }
 
 // indented returns a text whose lines after the first are indented as below an entry.

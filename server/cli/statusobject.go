@@ -59,8 +59,8 @@ func (o objectStatus) rows() []statusRow {
 }
 
 // state returns the state, reason and message for a row that shows no wrong condition. If the newest version of
-// the object is invalid, the state is "stale" with the stage at which it fails, and the message says why. Otherwise the state is "ok", and the
-// message names the stale policies that have the object as their target.
+// the object is invalid, the state is "stale" with the stage at which it fails, and the message says why. Otherwise the
+// state is "ok", and the message names the stale policies that have the object as their target.
 func (o objectStatus) state() (state, reason, message string) {
 	var policies []string
 	for _, key := range o.StalePolicies {

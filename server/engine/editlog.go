@@ -17,14 +17,16 @@ type editLog struct {
 	log    zerolog.Logger
 	reader *reader
 	told   map[manifest.Key]string     // what was logged last of the stale objects that protect
-	held   map[manifest.Key]store.Held // the edits that were held after the run before
+	stale  []store.Stale               // the stale objects after the run before
+	held   map[manifest.Key]store.Held // the edits that were held then
 }
 
 // observe implements observer.
 func (l *editLog) observe(r *run) {
-	if !r.published {
+	if !r.published || store.SameStale(r.result.Stale, l.stale) && len(l.reader.store.Held()) == len(l.held) {
 		return
 	}
+	l.stale = r.result.Stale
 	l.notApplied(r.result.Stale)
 	l.applied(r)
 	l.held = maps.Clone(l.reader.store.Held())

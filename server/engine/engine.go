@@ -204,6 +204,13 @@ type reports struct {
 	server interface{ Reloaded(server.Reload) }
 }
 
+// observe implements observer.
+func (s reports) observe(r *run) {
+	if r.tree != nil {
+		s.server.Reloaded(r.reload)
+	}
+}
+
 // digests passes the digest of the served versions to the server, for metrics and admin pages. It implements observer.
 type digests struct {
 	server interface{ SetDigest(live uint64) }
@@ -214,13 +221,6 @@ type digests struct {
 func (d digests) observe(r *run) {
 	if r.published {
 		d.server.SetDigest(d.reader.store.Digest())
-	}
-}
-
-// observe implements observer.
-func (s reports) observe(r *run) {
-	if r.tree != nil {
-		s.server.Reloaded(r.reload)
 	}
 }
 

@@ -49,8 +49,9 @@ func (p *pipeline) without(r *run, err error) (next store.Change, found bool) {
 			replaced = append(replaced, key)
 		}
 	}
+	what := "gatefold could not translate this edit"
 	if len(held)+len(replaced) == 0 {
-		held = slices.Collect(maps.Values(edits))
+		held, what = slices.Collect(maps.Values(edits)), "gatefold could not apply the edits of this revision together"
 	}
 	if len(held)+len(replaced) == 0 && !p.published && p.translation.replace(f.Gateway, p.reader.store.Served(f.Gateway)) {
 		replaced = append(replaced, f.Gateway)
@@ -61,7 +62,7 @@ func (p *pipeline) without(r *run, err error) (next store.Change, found bool) {
 	for _, e := range held {
 		r.faulty[e.Key] = p.notApplied(e, []manifest.Problem{{
 			Code: store.InternalError, Severity: manifest.Error, Object: e.Key,
-			Message: "gatefold could not translate this edit, which is a mistake in gatefold; the edit is not applied, and " + meanwhile(e),
+			Message: what + ", which is a mistake in gatefold; the edit is not applied, and " + meanwhile(e),
 			Hint:    mistakeHint,
 		}})
 	}

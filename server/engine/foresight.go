@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/plan"
 )
 
@@ -85,7 +86,7 @@ func (t *trial) suspect(edits []store.Edit, errs []manifest.Problem, by map[stri
 		}
 	}
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b store.Edit) int { return order(named[b.Key.Name]) - order(named[a.Key.Name]) })
+	slices.SortStableFunc(edits, func(a, b store.Edit) int { return ir.TrueFirst(named[a.Key.Name], named[b.Key.Name]) })
 	held, tried := t.reader.store.Held(), 0
 	if held == nil {
 		held = map[manifest.Key]store.Held{}
@@ -115,14 +116,6 @@ func (t *trial) suspect(edits []store.Edit, errs []manifest.Problem, by map[stri
 		return nil
 	}
 	return t.freezeAs(store.Frozen{Held: held})
-}
-
-// order returns 1 for true, and 0 for false.
-func order(first bool) int {
-	if first {
-		return 1
-	}
-	return 0
 }
 
 // heldEdits returns the edits that are not applied after a run, sorted by key.

@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate"
 )
 
 // ownRoute is a folder with an HTTPRoute for kept.test. rivalRoute is one more document: a GRPCRoute for the same host.
@@ -222,7 +223,7 @@ func TestANewcomerBesideAMistakeTakesNothing(t *testing.T) {
 func TestBrokenHoldersAreNone(t *testing.T) {
 	one := store.Saved{Key: manifest.Key{Kind: "Service", Name: "a"}, Path: "a.yaml"}
 	broken := store.Saved{Key: holdersKey(), Path: "holders", Text: []byte("[{]")}
-	if left, holders := splitHolders([]store.Saved{broken, one}); len(left) != 1 || left[0].Key != one.Key || len(holders) > 0 {
+	if left, holders := splitMap[translate.Holders]([]store.Saved{broken, one}, holdersKey()); len(left) != 1 || left[0].Key != one.Key || len(holders) > 0 {
 		t.Errorf("%v, %v", left, holders)
 	}
 }

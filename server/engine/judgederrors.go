@@ -37,50 +37,66 @@ func (j *judging) errorsAmong(problems []manifest.Problem) map[manifest.Key][]ma
 		if j.member[p.Object] != nil {
 			all[p.Object] = append(all[p.Object], p)
 		}
-		for _, cause := range j.contents {
-			if cause != p.Object && isNamed(cause, p) {
-				own := p
-				own.Object, own.Field = cause, ""
-				all[cause] = append(all[cause], own)
-			}
+		for _, content := range j.contentsNamed(p) {
+			own := p
+			own.Object, own.Field = content, ""
+			all[content] = append(all[content], own)
 		}
 	}
 	return all
 }
 
-// policiesHurt returns the policies and extensions that have an error because of the content of an edited Secret or ConfigMap,
-// with their statuses. The edit must be applied still.
-func (j *judging) policiesHurt(content manifest.Key) map[manifest.Key]*status.Update {
-	if !slices.Contains(j.contents, content) {
-		return nil
+// usersOfContents returns the policies and extensions that have an error because of the content of an edited Secret or
+// ConfigMap, by the Secret or ConfigMap, with their statuses. The edits must be applied still.
+func (j *judging) usersOfContents() map[manifest.Key]map[manifest.Key]*status.Update {
+	all := map[manifest.Key]map[manifest.Key]*status.Update{}
+	if len(j.contents) == 0 {
+		return all
 	}
-	all := map[manifest.Key]*status.Update{}
 	for _, p := range j.translation.translator.Preview().Problems {
-		if countsForEdits(p) && usesCredentials(p.Object) && isNamed(content, p) {
-			all[p.Object] = j.translation.translator.Status(p.Object)
+		if !countsForEdits(p) || !usesCredentials(p.Object) {
+			continue
+		}
+		for _, content := range j.contentsNamed(p) {
+			if all[content] == nil {
+				all[content] = map[manifest.Key]*status.Update{}
+			}
+			all[content][p.Object] = j.translation.translator.Status(p.Object)
 		}
 	}
 	return all
 }
 
 // contentsOf returns the Secrets and ConfigMaps whose content is edited.
-func contentsOf(edits []store.Edit) (all []manifest.Key) {
+func contentsOf(edits []store.Edit) map[manifest.Key]bool {
+	all := map[manifest.Key]bool{}
 	for _, e := range edits {
 		if (e.Key.Kind == "Secret" || e.Key.Kind == "ConfigMap") && e.Before != nil && e.After != nil {
-			all = append(all, e.Key)
+			all[e.Key] = true
 		}
 	}
 	return all
 }
 
-// isNamed reports whether the message of a problem names an object: with its namespace, or without it in the same one.
-func isNamed(key manifest.Key, p manifest.Problem) bool {
-	names := []string{key.String()}
-	if key.Namespace == p.Object.Namespace {
-		names = append(names, key.Kind+" "+key.Name)
+// contentsNamed returns the edited Secrets and ConfigMaps that the message of a problem of another object names: with their
+// namespace, or without it in the same one.
+func (j *judging) contentsNamed(p manifest.Problem) (all []manifest.Key) {
+	if len(j.contents) == 0 {
+		return nil
 	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		before, after, found := strings.Cut(p.Message, name)
-		return found && (before == "" || strings.HasSuffix(before, " ")) && (after == "" || strings.ContainsAny(after[:1], " :,;"))
-	})
+	words := strings.Fields(p.Message)
+	for i, kind := range words[:max(0, len(words)-1)] {
+		if kind != "Secret" && kind != "ConfigMap" {
+			continue
+		}
+		namespace, name, whole := strings.Cut(strings.TrimRight(words[i+1], ":,;"), "/")
+		if !whole {
+			namespace, name = p.Object.Namespace, namespace
+		}
+		key := manifest.Key{Kind: kind, Namespace: namespace, Name: name}
+		if j.contents[key] && key != p.Object && !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
 }

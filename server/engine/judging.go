@@ -7,6 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/status"
 )
 
 // maxJudgements bounds how often one revision is translated to find the edits that take no effect.
@@ -28,11 +29,12 @@ type judging struct {
 	kept     map[manifest.Key]store.Held      // edits that stay held without a trial
 	before   map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
 	notes    map[manifest.Key]store.Held      // what is told of edits that were taken back
-	contents []manifest.Key                   // edited Secrets and ConfigMaps
+	contents map[manifest.Key]bool            // edited Secrets and ConfigMaps
 	closed   map[manifest.Key]string          // new routes that stay closed without a trial, with for whom they wait
 
-	member map[manifest.Key]*unit              // the unit of each edit
-	errors map[manifest.Key][]manifest.Problem // errors of the present round, of objects with an edit
+	member map[manifest.Key]*unit                           // the unit of each edit
+	errors map[manifest.Key][]manifest.Problem              // errors of the present round, of objects with an edit
+	users  map[manifest.Key]map[manifest.Key]*status.Update // what usersOfContents returned last
 }
 
 // tryEdits decides which edits of a run take effect, and takes the others back. The error means that it was interrupted.
@@ -224,6 +226,7 @@ func (j *judging) round(number int) (more bool, err error) {
 	if len(bad)+len(same) == 0 {
 		return false, nil
 	}
+	j.users = j.usersOfContents()
 	for _, u := range bad {
 		j.note(u)
 	}
@@ -281,7 +284,7 @@ func (j *judging) note(u *unit) {
 		if u.failed.Kind == "" {
 			now.text = u.failed.Name
 		}
-		now.users = j.policiesHurt(e.Key)
+		now.users = j.users[e.Key]
 		j.versions.trials[e.Key] = now
 		j.versions.refresh(e.Key, now)
 		if now.asks {

@@ -94,3 +94,31 @@ func TestANewerTreeIsServedWhileALargeFileIsRead(t *testing.T) {
 		}
 	}
 }
+
+// However often newer Trees arrive, each run goes on with what is read, and the fourth reads everything.
+func TestNewerTreesDoNotStarveALargeFile(t *testing.T) {
+	p, r, log := newTestPipeline(t)
+	files := map[string]string{"gateway.yaml": openGateway}
+	arrive, edits := false, 0
+	folder, err := store.New(store.Options{Progress: func(int, int) {
+		if arrive {
+			edits++
+			p.yields.arriving(teamsTree(map[string]string{"c.yaml": fmt.Sprint("# ", edits)}))
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.reader.store = folder
+	p.reload(teamsTree(files))
+	files["a.yaml"], arrive = largeFile(), true
+	for i := range maxYields + 1 {
+		if len(r.published) != 1 {
+			t.Fatalf("run %d published: no newer Tree interrupts it", i)
+		}
+		p.reload(teamsTree(files))
+	}
+	if len(r.published) != 2 || brings(r.published[1], "a") != 300 {
+		t.Errorf("%d Results are published after %d runs: %s", len(r.published), maxYields+1, log)
+	}
+}

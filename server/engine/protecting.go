@@ -57,11 +57,20 @@ func usesOf(folder *store.Store, stale []store.Stale) map[manifest.Key]string {
 	if len(asked) == 0 {
 		return uses
 	}
+	say := func(key manifest.Key, words string) {
+		if _, isAsked := asked[key]; isAsked && uses[key] == "" {
+			uses[key] = words
+		}
+	}
 	for _, o := range folder.ServedOf(usesCredentials) {
 		for _, use := range credentialsOf(o) {
+			if use.labels == nil {
+				say(use.key, use.words)
+				continue
+			}
 			for key, held := range asked {
-				if use.isOf(key, held) && uses[key] == "" {
-					uses[key] = use.words
+				if use.selects(key, held) {
+					say(key, use.words)
 				}
 			}
 		}
@@ -76,11 +85,8 @@ type credentials struct {
 	words  string            // what stays in force while an edit of it is not applied
 }
 
-// isOf reports whether the credentials are those of an object.
-func (c credentials) isOf(key manifest.Key, object *manifest.Object) bool {
-	if c.labels == nil {
-		return c.key == key
-	}
+// selects reports whether the labels select an object.
+func (c credentials) selects(key manifest.Key, object *manifest.Object) bool {
 	if object == nil || c.key.Kind != key.Kind || c.key.Namespace != key.Namespace {
 		return false
 	}

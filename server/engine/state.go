@@ -89,9 +89,9 @@ func fingerprint() func() string {
 // restore loads the saved content into the store of r, and logs what cannot be used. If secrets is false, the next
 // write of the state removes saved Secrets from the disk.
 func (s *state) restore(r *reader, content journal.Content, secrets bool) {
-	content.Saved, s.holders = splitHolders(content.Saved)
+	content.Saved, s.holders = splitMap[translate.Holders](content.Saved, holdersKey())
 	var texts map[string][][]byte
-	content.Saved, texts = splitTexts(content.Saved)
+	content.Saved, texts = splitMap[map[string][][]byte](content.Saved, textsKey())
 	unusable, err := restored(r.store, content.Saved, content.Sound)
 	if err != nil {
 		unusable = s.setAside(r, content.Saved, err)
@@ -170,8 +170,7 @@ func (s *state) begin(p *pipeline, srv *server.Server) {
 	all := func() []store.Saved {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		hashes, _ := p.reader.store.StoodTexts()
-		return append(p.reader.store.Saved(), savedHolders(s.holders), savedTexts(hashes))
+		return append(p.reader.store.Saved(), savedMap(holdersKey(), s.holders), savedMap(textsKey(), p.reader.store.StoodTexts()))
 	}
 	s.keeper = journal.Start(s.options, s.journal, s.failed, all, func(err error) {
 		if err == nil {

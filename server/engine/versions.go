@@ -60,13 +60,11 @@ func waiting(closed map[manifest.Key]*withheld) map[manifest.Key]string {
 // settle forgets the trials of all edits but those that are held, and of the routes that are closed.
 func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.Key]*withheld) {
 	v.closing = waiting(closed)
-	asks := false
 	v.namespaces, v.texts, v.asks, v.users = map[string]bool{}, false, false, map[manifest.Key]*status.Update{}
 	for key, trial := range v.trials {
 		_, isHeld := held[key]
 		switch {
 		case isHeld:
-			asks = asks || trial.asks
 		case closed[key] != nil: // its status is that of the closed copy
 			trial.status = nil
 			v.trials[key] = trial
@@ -81,7 +79,7 @@ func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.
 			v.namespaces[namespace] = true
 		}
 	}
-	if !asks {
+	if !v.asks {
 		v.issuers = nil
 	}
 }
@@ -103,7 +101,7 @@ func (v *versions) statusOf(key manifest.Key) *status.Update {
 }
 
 // idle reports whether a run matters to no held edit and no closed route. The parameter held is the number of edits that
-// are held.
+// are held. If there are more trials than such edits and routes, one of them was edited once more, and its trial must go.
 func (v *versions) idle(s scope, held int) bool {
 	if s.wide || v.texts || s.asked && v.asks || len(v.trials) != held+len(v.closed) {
 		return false
@@ -121,12 +119,11 @@ func (v *versions) idle(s scope, held int) bool {
 func (v *versions) published(problems []manifest.Problem, closed map[manifest.Key]*withheld, folder *store.Store) {
 	v.errors, v.closed = problems, waiting(closed)
 	holding := map[string]bool{}
-	for _, trial := range v.trials {
-		if !v.texts {
-			break
-		}
-		if trial.text != "" {
-			holding[trial.text] = true
+	if v.texts {
+		for _, trial := range v.trials {
+			if trial.text != "" {
+				holding[trial.text] = true
+			}
 		}
 	}
 	folder.TextsStand(holding)

@@ -48,6 +48,7 @@ type Set struct {
 	reloadTime prometheus.Gauge
 	hold       prometheus.Gauge
 	stale      *prometheus.GaugeVec
+	counted    []store.Stale // those that stale counts
 	live       prometheus.Gauge
 	stages     *prometheus.HistogramVec
 }
@@ -213,7 +214,10 @@ func (m *Set) Published(resources func(typ string) int, stale []store.Stale, cer
 	for _, typ := range delta.Types() {
 		m.resources.WithLabelValues(xds.ShortType(typ)).Set(float64(resources(typ)))
 	}
-	m.countStale(stale)
+	if !store.SameStale(stale, m.counted) {
+		m.countStale(stale)
+		m.counted = stale
+	}
 	m.ends.set(certificates)
 }
 
