@@ -58,6 +58,7 @@ func TestAPanicInAnyFamilyCostsNothingElse(t *testing.T) {
 			objects++
 		}
 	}
+	t.Logf("%d rules and folds, of which %d name an object", len(families), objects)
 	if objects < len(families)/2 {
 		t.Errorf("%d of %d families name an object", objects, len(families))
 	}

@@ -62,7 +62,7 @@ func (r *pluginRules) runPlugins(c *memo.Ctx, key manifest.Key) []manifest.Probl
 	}
 	return []manifest.Problem{{
 		Code: schema.NotServed, Severity: manifest.Error, Object: key, Field: "metadata.annotations[" + store.PluginAnnotation + "]",
-		Message: fmt.Sprintf("it names %s, and gatefold does not serve plugins of Kong: %s", by.Key, effect),
+		Message: fmt.Sprintf("the object names %s, and gatefold does not serve plugins of Kong: %s", by.Key, effect),
 		Hint: "write what the plugin does as a TrafficPolicy, and remove its name here; if it is to be served without the plugin, give the " +
 			by.Key.Kind + " the annotation " + schema.IgnoreAnnotation + `: "true"`,
 	}}
