@@ -123,29 +123,45 @@ func (c *client) stream(ctx context.Context, method, page string, read func(code
 	return read(response.StatusCode, io.LimitReader(response.Body, maxAnswer))
 }
 
-// sayWaiting starts a timer: after sayAfter, it prints which page the command still waits for. For a reload,
-// sayWaiting starts a second timer: after admin.BusyAlarm plus sayAfter, sayBusy prints which step the reload waits
-// for. The caller must call done when the response arrives, to stop the timers. Nothing is printed if c.errors is
-// nil, or if c.timeout is at most sayAfter.
+// sayWaiting prints, after sayAfter, which page the command still waits for. For a reload it also prints, after
+// admin.BusyAlarm plus sayAfter, which step the reload waits for. The caller must call done when the response
+// arrives: nothing is printed after that. Nothing is printed if c.errors is nil, or if c.timeout is at most sayAfter.
 func (c *client) sayWaiting(page string) (done func()) {
 	if c.errors == nil || c.timeout <= sayAfter {
 		return func() {}
 	}
 	page, _, _ = strings.Cut(page, "?")
-	timer := time.AfterFunc(sayAfter, func() {
+	waiting := later(sayAfter, func(context.Context) {
 		fmt.Fprintf(c.errors(), "gatefold: waiting for gatefold at %s to answer %s, for %s at most (--timeout)\n", c.address, page, c.timeout)
 	})
 	if page != admin.ReloadPath {
-		return func() { timer.Stop() }
+		return waiting
 	}
-	busy := time.AfterFunc(admin.BusyAlarm+sayAfter, c.sayBusy)
-	return func() { timer.Stop(); busy.Stop() }
+	busy := later(admin.BusyAlarm+sayAfter, c.sayBusy)
+	return func() { waiting(); busy() }
+}
+
+// later calls do after the given time, unless stop is called before. If do runs when stop is called, stop ends its
+// context and waits for it.
+func later(after time.Duration, do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	timer := time.AfterFunc(after, func() {
+		defer close(ended)
+		do(ctx)
+	})
+	return func() {
+		cancel()
+		if !timer.Stop() {
+			<-ended
+		}
+	}
 }
 
 // sayBusy prints which step a reload waits for. It prints nothing if gatefold does not report a slow step.
-func (c *client) sayBusy() {
+func (c *client) sayBusy(ctx context.Context) {
 	quick, list := client{address: c.address, timeout: sayAfter}, problemList{}
-	if err := quick.getJSON(context.Background(), "/api/v1/problems", &list); err == nil && list.Busy != "" {
+	if err := quick.getJSON(ctx, "/api/v1/problems", &list); err == nil && list.Busy != "" {
 		fmt.Fprintln(c.errors(), "gatefold: still waiting:", oneLine(list.Busy))
 	}
 }
