@@ -95,7 +95,7 @@ conformance: envoy ## Run the Gateway API conformance suite with its own timeout
 	cd $(SUITE) && $(GO) test -count=1 -run TestReadme . -update
 
 compose: envoy ## Start docker-compose.yaml and use it (Docker, or root and dockerd)
-	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 20m -run TestCompose ./examples/composetest
+	GATEFOLD_COMPOSE=1 GATEFOLD_ENVOY="$$(envoy/get-envoy)" $(GO) test -count=1 -v -timeout 40m -run TestCompose ./examples/composetest
 
 check: build test envoys race compose lint tidy generated fuzz random ## Everything that CI runs, and the random tests longer
 
