@@ -27,11 +27,11 @@ const rivalRoute = `
 // runOnState makes a pipeline on a state folder. end ends it, when what it published is saved.
 func runOnState(t *testing.T, dir string) (p *pipeline, end func()) {
 	t.Helper()
-	reader, err := newReader(t.Context(), Folder{Store: store.Options{Save: true}})
+	reader, err := newReader(t.Context(), Folder{Store: store.Options{Save: true, SaveSecrets: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := State{Dir: dir, Named: true}.open("folder", reader, zerolog.Nop())
+	kept, err := State{Dir: dir, Named: true, Secrets: true}.open("folder", reader, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
