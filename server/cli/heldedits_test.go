@@ -183,6 +183,38 @@ func TestAnEditWithAMistakeIsNotApplied(t *testing.T) {
 	}
 }
 
+// TestAnEditThatClosesOnErrorIsApplied: an object with the annotation gatefold.io/on-error answers 500 where an edit has an
+// error, and as before when the error is fixed. What the schema refuses is not applied all the same.
+func TestAnEditThatClosesOnErrorIsApplied(t *testing.T) {
+	t.Parallel()
+	const annotated = "name: guard, annotations: {gatefold.io/on-error: close}"
+	s := newServed(t, "site", "marker")
+	host, _, _ := net.SplitHostPort(s.address)
+	guarded := strings.Replace(guard, "name: guard", annotated, 1)
+	s.write("guard.yaml", guarded)
+	s.serve(host)
+	s.waitForAnswer("/site", 401)
+	s.write("guard.yaml", strings.Replace(guarded, "{SHA}", "{MD5}", 1))
+	s.waitForAnswer("/site", 500)
+	s.tells("InvalidCredentials", true)
+	s.write("guard.yaml", guarded)
+	s.waitForAnswer("/site", 401)
+	s.write("guard.yaml", strings.Replace(guarded, "basicAuth:", "basicAuht:", 1))
+	s.tells("UnknownField", false)
+	s.waitForAnswer("/site", 401)
+}
+
+// tells waits until status has an error with a code. The parameter applied says whether the edit with it is applied.
+func (s *served) tells(code string, applied bool) {
+	s.t.Helper()
+	envoytest.Wait(s.t, "an error "+code, func() error {
+		if exit, text := s.status("json"); exit != 1 || !strings.Contains(text, code) || strings.Contains(text, `"stale"`) == applied {
+			return fmt.Errorf("status: exit code %d: %s", exit, text)
+		}
+		return nil
+	})
+}
+
 // wantPlanned fails the test unless the plan of a folder and of the one that is served now has those edits as not applied that
 // gatefold does not apply.
 func (s *served) wantPlanned(before string) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store"
+	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
@@ -239,9 +240,17 @@ func (j *judging) round(number int) (more bool, err error) {
 	return true, j.apply()
 }
 
-// isBad reports whether an edit of the unit has an error that counts, or an object of it is invalid.
+// isBad reports whether an edit of the unit has an error that counts, or an object of it is invalid. Errors of edits that
+// take effect with them (closesOnError) do not count here.
 func (j *judging) isBad(u *unit) bool {
-	return !u.failed.IsZero() || slices.ContainsFunc(u.edits, func(e store.Edit) bool { return len(j.counting(e.Key)) > 0 })
+	return !u.failed.IsZero() || slices.ContainsFunc(u.edits, func(e store.Edit) bool {
+		return !closesOnError(e.After) && len(j.counting(e.Key)) > 0
+	})
+}
+
+// closesOnError reports whether an object, which may be nil, has the annotation api.AnnotationOnError.
+func closesOnError(o *manifest.Object) bool {
+	return o != nil && o.Value.GetAnnotations()[api.AnnotationOnError] == api.OnErrorClose
 }
 
 // isSame reports whether each error because of which the unit was taken back is still there.

@@ -19,6 +19,7 @@ func Annotations() []Annotation {
 	return []Annotation{
 		{api.AnnotationAccessLog, false, []string{"Gateway"}, []string{"json", "text", "off"}, "The form of the access log on Envoy's standard output; json when it is not set."},
 		{api.AnnotationClosed, false, []string{"HTTPRoute", "GRPCRoute"}, nil, "A line RULE: REASON for each rule that is closed: the rule with this name answers 500, or UNAVAILABLE for a GRPCRoute, whatever else it says. gatefold import writes it."},
+		{api.AnnotationOnError, false, onErrorKinds(), []string{api.OnErrorClose}, "An edit of the object takes effect although it has an error: it is served as a new object would be, which answers 500 where it has the error. Without the annotation, the version before the edit is still served."},
 		{api.AnnotationProxyProtocol, false, []string{"Gateway"}, []string{"true", "false"}, "\"true\": listeners expect the PROXY protocol in front of each connection."},
 		{tenancy.AnnotationPaths, false, []string{"Namespace"}, nil, "The files that may define objects of the namespace, with --cluster-paths: globs from the root of the folder, separated by commas or spaces."},
 		{tenancy.AnnotationPorts, false, []string{"Namespace"}, nil, "The ports that Gateways and ListenerSets of the namespace may open: ports and ranges, such as \"8443, 9000-9100\"."},
@@ -35,4 +36,10 @@ func Annotations() []Annotation {
 		{"kgateway.dev/route-weight", false, []string{"HTTPRoute"}, nil, "A whole number of 32 bits: the precedence of the route, with --weighted-route-precedence."},
 		{"delegation.kgateway.dev/label", true, []string{"HTTPRoute"}, nil, "Another route selects the routes that it delegates to by the value of this label."},
 	}
+}
+
+// onErrorKinds returns the kinds whose objects can have api.AnnotationOnError: those that answer an error where they have
+// a mistake.
+func onErrorKinds() []string {
+	return []string{"HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute", "Gateway", "ListenerSet", api.KindTrafficPolicy, "BackendTLSPolicy", api.KindGatewayExtension}
 }

@@ -19,24 +19,27 @@ const kgatewayPrefix = "kgateway.dev"
 
 // annotationsOf returns the annotations of gatefold (with the prefix gatefold.io/) that objects of a kind can
 // have. It returns nil if objects of the kind can have none.
-func annotationsOf(kind string) []string {
+func annotationsOf(kind string) (all []string) {
+	if slices.Contains(onErrorKinds(), kind) {
+		all = append(all, api.AnnotationOnError)
+	}
 	switch kind {
 	case "Gateway":
-		return []string{api.AnnotationAccessLog, api.AnnotationProxyProtocol}
+		return append(all, api.AnnotationAccessLog, api.AnnotationProxyProtocol)
 	case "Namespace":
 		return tenancy.Annotations()
 	case "HTTPRoute", "GRPCRoute":
-		return []string{api.AnnotationClosed}
+		return append(all, api.AnnotationClosed)
 	case api.KindGatewayExtension:
-		return []string{tenancy.AnnotationUsers}
+		return append(all, tenancy.AnnotationUsers)
 	}
-	return nil
+	return all
 }
 
 // kindWithAnnotation returns the kind whose objects can have an annotation of gatefold. The parameter name is
 // the whole name of the annotation, such as gatefold.io/x. The result is "" if no kind can have the annotation.
 func kindWithAnnotation(name string) string {
-	for _, kind := range []string{"Gateway", "Namespace", "HTTPRoute", "GRPCRoute", api.KindGatewayExtension} {
+	for _, kind := range append(onErrorKinds(), "Namespace") {
 		if slices.Contains(annotationsOf(kind), name) {
 			return kind
 		}
@@ -62,6 +65,8 @@ func (m *mistakes) ownAnnotations(object map[string]any) {
 			m.users(name, value)
 		case name == api.AnnotationClosed:
 			m.closedRules(value, object)
+		case name == api.AnnotationOnError && value != api.OnErrorClose:
+			m.addAt(InvalidValue, "metadata.annotations["+name+"]", fmt.Sprintf("the value %s is not known", shown(fmt.Sprint(value))), "write "+api.OnErrorClose+", or remove the annotation")
 		default:
 			m.notServedAnnotation(name)
 		}
