@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -99,7 +98,7 @@ func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds stri
 		t.Fatal(err)
 	}
 	address := envoytest.LoopbackAddress()
-	network := fmt.Sprintf("127.%d.", 100+os.Getpid()%100)
+	network := envoytest.Network(t)
 	options.Bind, options.AddressPool = []string{address}, cases.Pool(options.AddressPool, network)
 	if c.SystemCA != "" {
 		options.SystemCA = filepath.Join(t.TempDir(), "ca.crt")

@@ -2,6 +2,7 @@ package envoytest
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -49,4 +50,20 @@ func LoopbackAddress() string {
 	call := (loopbacks.Add(1)-1)%(1<<callBits-2) + 1
 	host := uint32(os.Getpid())<<callBits | call
 	return fmt.Sprintf("127.%d.%d.%d", byte(host>>16), byte(host>>8), byte(host))
+}
+
+// Network claims a network of loopback addresses for a test, and returns its prefix, such as "127.150.". Two tests that run
+// at the same time, also in several processes, have different ones. A listener at an address of the network that no test
+// uses is the claim.
+func Network(t testing.TB) string {
+	t.Helper()
+	for i := range 100 {
+		prefix := fmt.Sprintf("127.%d.", 100+(os.Getpid()+i)%100)
+		if claim, err := net.Listen("tcp", prefix+"255.254:3000"); err == nil {
+			t.Cleanup(func() { claim.Close() })
+			return prefix
+		}
+	}
+	t.Fatal("each of 100 networks of loopback addresses is in use")
+	return ""
 }

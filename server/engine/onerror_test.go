@@ -17,7 +17,7 @@ func TestAnEditThatClosesOnError(t *testing.T) {
 		edits   map[string][2]string // what is replaced in files
 		applied bool
 	}{
-		"a policy": {map[string][2]string{"policy.yaml": {"name: office}", "name: office" + annotation + "}"}}, true},
+		"a policy":            {map[string][2]string{"policy.yaml": {"name: office}", "name: office" + annotation + "}"}}, true},
 		"a policy without it": {map[string][2]string{"policy.yaml": {"name: office}", "name: office}"}}, false},
 		"a policy with its route": {map[string][2]string{
 			"policy.yaml": {"name: office}", "name: office" + annotation + "}"}, "shop.yaml": {"hostnames: [shop.test]", "hostnames: [shop.test, two.test]"},
