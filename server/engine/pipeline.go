@@ -130,6 +130,9 @@ func (p *pipeline) republish() {
 func (p *pipeline) carry(tree *watcher.Tree) {
 	r := &run{tree: tree, first: !p.published, asked: len(p.asked) > 0, busy: p.busy}
 	r.reload.Stages = map[string]time.Duration{}
+	if r.first && tree != nil {
+		defer collectSeldom(tree)()
+	}
 	err := p.recover(r)
 	p.busy.end(err == nil || errors.Is(err, errWaiting))
 	switch {
