@@ -256,15 +256,19 @@ func (m *machine) runFile() map[string]any {
 }
 
 // A new Envoy that does not start, or never serves, leaves the old one serving; status says why.
-// With a good one, the next gatefold upgrades it without a gap.
+// With a good one, the next gatefold upgrades it without a gap. After an Envoy that ended while it started, Envoy lets no
+// other one start beside the old one: that one is ended first.
 func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 	t.Parallel() // with the others that wait for most of their time
 	epoch := `case "$*" in *"--restart-epoch 1"*) %s;; esac`
-	for name, lines := range map[string]string{
-		"it does not accept its bootstrap": `case "$*" in *validate*) echo it is broken >&2; exit 3;; esac`,
-		"it ends at its start":             fmt.Sprintf(epoch, "echo it is broken >&2; exit 3"),
+	for name, bad := range map[string]struct {
+		lines string
+		gap   bool
+	}{
+		"it does not accept its bootstrap": {`case "$*" in *validate*) echo it is broken >&2; exit 3;; esac`, false},
+		"it ends at its start":             {fmt.Sprintf(epoch, "echo it is broken >&2; exit 3"), false},
 		// It has taken the admin interface of the old one by then.
-		"it never serves": fmt.Sprintf(epoch, `echo it is broken >&2; f="$2.nowhere.yaml"; sed 's|/xds.sock|/nowhere.sock|' "$2" >"$f"; shift 2; set -- --config-path "$f" "$@"`),
+		"it never serves": {fmt.Sprintf(epoch, `echo it is broken >&2; f="$2.nowhere.yaml"; sed 's|/xds.sock|/nowhere.sock|' "$2" >"$f"; shift 2; set -- --config-path "$f" "$@"`), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -276,7 +280,7 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 			load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 25, Targets: []envoytest.Target{m.target("one", "a", "b")}})
 
 			m.stop(syscall.SIGTERM)
-			m.binary = wrapped(t, good, lines)
+			m.binary = wrapped(t, good, bad.lines)
 			m.start("--envoy-keep", "--envoy-drain", forever)
 			m.shows("default/eg", "running (adopted)", strconv.Itoa(old), "is not replaced", "Fix what is wrong and restart gatefold")
 			m.metricIs("gatefold_host_envoys_outdated 1")
@@ -289,11 +293,24 @@ func TestHostModeKeepsAnEnvoyThatCannotBeReplaced(t *testing.T) {
 
 			m.stop(syscall.SIGKILL)
 			m.binary = another(t, good)
+			if bad.gap {
+				wantFlowing(t, streams)
+				wantNoFailure(t, load, 100)
+			}
 			m.start("--envoy-keep", "--envoy-drain", forever)
-			m.shows("default/eg", "running, epoch 1", "the former epoch, pid "+strconv.Itoa(old))
+			if bad.gap {
+				m.logs("Envoy starts no other beside this one")
+				m.write("one.yaml", m.route("one", "a"))
+				m.waitFor("one", "a")
+				if now := m.pid(); now == old {
+					t.Errorf("Envoy %d is not replaced", old)
+				}
+			} else {
+				m.shows("default/eg", "running, epoch 1", "the former epoch, pid "+strconv.Itoa(old))
+				wantFlowing(t, streams)
+				wantNoFailure(t, load, 100)
+			}
 			m.metricIs("gatefold_host_envoys_outdated 0")
-			wantFlowing(t, streams)
-			wantNoFailure(t, load, 100)
 			m.destroy()
 		})
 	}

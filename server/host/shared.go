@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -30,22 +29,13 @@ const (
 	askVersionTime = 10 * time.Second
 )
 
-// knownLayout is the hot restart version whose shared memory this package can read. That memory has blockSize
-// bytes: size, version, two locks, and the flags at offset flagsAt.
-const (
-	knownLayout = "11.104"
-	blockSize   = 104
-	flagsAt     = 96
-)
+// reservedSize is the size in bytes of the file that keeps a base id reserved. It is more than Envoy's own file has, so
+// that it fits only where Envoy's fits, too.
+const reservedSize = 4096
 
-// block is the content of the shared memory between the epochs of one Envoy.
-type block struct {
-	// version is the hot restart version, in the format of `envoy --hot-restart-version`.
-	version string
-	// initializing is true while an epoch starts. It stays true if that epoch ends before it is ready; then
-	// every later epoch ends at its start.
-	initializing bool
-}
+// stillInitializing is what a new epoch says at its end if an epoch before it ended before it was ready: Envoy keeps in
+// the shared memory that an epoch starts, and no other one can start until that one is ready.
+const stillInitializing = "previous envoy process is still initializing"
 
 // blockPath returns the path of the shared memory file of a base id.
 func blockPath(base int) string {
@@ -66,7 +56,7 @@ func reserve() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = file.Write(make([]byte, blockSize))
+		_, err = file.Write(make([]byte, reservedSize))
 		if err = errors.Join(err, file.Close()); err != nil {
 			return 0, errors.Join(err, os.Remove(blockPath(base)))
 		}
@@ -85,45 +75,6 @@ func release(folder string, base int) {
 	for _, path := range left {
 		_ = os.Remove(path) // the next Envoy with this base id replaces the rest
 	}
-}
-
-// readBlock returns the content of the shared memory of a base id. It returns an error if the file cannot be
-// read or has less than 16 bytes. It sets initializing only if the layout is knownLayout.
-func readBlock(base int) (block, error) {
-	text, err := os.ReadFile(blockPath(base))
-	if err != nil {
-		return block{}, err
-	}
-	if len(text) < 16 {
-		return block{}, fmt.Errorf("%s has %d bytes", blockPath(base), len(text))
-	}
-	order := binary.NativeEndian
-	b := block{version: fmt.Sprintf("%d.%d", order.Uint64(text[8:]), order.Uint64(text))}
-	if b.version == knownLayout && len(text) >= blockSize {
-		b.initializing = order.Uint64(text[flagsAt:])&1 != 0
-	}
-	return b, nil
-}
-
-// unblock resets the flag "initializing" in the shared memory of a base id. An epoch that ended before it was
-// ready leaves the flag set, and no later epoch could start. The error means that the flag cannot be read or
-// reset, for example because the layout of the memory is not known.
-func unblock(base int) error {
-	b, err := readBlock(base)
-	switch {
-	case err != nil:
-		return err
-	case b.version != knownLayout:
-		return fmt.Errorf("its layout %s is not known", b.version)
-	case !b.initializing:
-		return nil
-	}
-	file, err := os.OpenFile(blockPath(base), os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteAt(make([]byte, blockSize-flagsAt), flagsAt)
-	return errors.Join(err, file.Close())
 }
 
 // hotRestartVersion returns the hot restart version of the binary. An Envoy can replace another only if both

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,33 +35,5 @@ func TestBaseIDsAreReserved(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
 	if err != nil || len(left) != 2 {
 		t.Errorf("left are %v %v", left, err)
-	}
-}
-
-// The flag of an epoch that starts is cleared in a block of the known layout alone.
-func TestUnblock(t *testing.T) {
-	for version, known := range map[uint64]bool{11: true, 12: false} {
-		base, err := reserve()
-		if err != nil {
-			t.Skipf("no shared memory here: %v", err)
-		}
-		t.Cleanup(func() { release("", base) })
-		text := make([]byte, blockSize)
-		binary.NativeEndian.PutUint64(text, blockSize)
-		binary.NativeEndian.PutUint64(text[8:], version)
-		text[20], text[flagsAt] = 7, 1
-		if err := os.WriteFile(blockPath(base), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := readBlock(base); err != nil || b.initializing != known {
-			t.Errorf("version %d: %+v %v", version, b, err)
-		}
-		if err := unblock(base); (err == nil) != known {
-			t.Errorf("version %d: %v", version, err)
-		}
-		after, err := os.ReadFile(blockPath(base))
-		if err != nil || after[20] != 7 || (after[flagsAt] == 0) != known {
-			t.Errorf("version %d: the block is %v, %v", version, after, err)
-		}
 	}
 }

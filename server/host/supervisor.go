@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -200,6 +201,9 @@ func (s *supervisor) failed(p *process) {
 	last := p.lastLines()
 	s.log.Error().Int("pid", p.pid).Strs("last", last).Msg(message + "; it is started again")
 	message = lastWords(message, last)
+	if strings.Contains(message, stillInitializing) {
+		s.overdue = time.Now() // no Envoy starts while the former epoch runs
+	}
 	s.state.Restarts++
 	s.set(Waiting, nil, message)
 }

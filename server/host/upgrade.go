@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -47,10 +49,7 @@ func (s *supervisor) replace(ctx context.Context) {
 		return
 	}
 	if why := s.coldBecause(ctx, old); why != "" {
-		s.log.Warn().Int("pid", old.pid).Str("because", why).
-			Msg("Envoy is to be started in another way, and hot restart is not possible: it is drained and ended, and then replaced; meanwhile connections are refused")
-		s.end(old)
-		s.serving = nil
+		s.endOld(why)
 		return
 	}
 	silent := s.losesDatagrams(ctx)
@@ -67,24 +66,40 @@ func (s *supervisor) replace(ctx context.Context) {
 	s.succeed(ctx, next)
 }
 
+// endOld drains and ends the serving Envoy, because hot restart cannot replace it for the given reason. The method run then
+// starts another one.
+func (s *supervisor) endOld(why string) {
+	s.log.Warn().Int("pid", s.serving.pid).Str("because", why).
+		Msg("Envoy is to be started in another way, and hot restart is not possible: it is drained and ended, and then replaced; meanwhile connections are refused")
+	s.end(s.serving)
+	s.serving = nil
+}
+
 // coldBecause returns the reason why hot restart cannot replace the Envoy old, or "" if hot restart is possible.
 func (s *supervisor) coldBecause(ctx context.Context, old *process) string {
 	if old.run.Base == 0 {
 		return "it was started without hot restart"
 	}
-	shared, err := readBlock(old.run.Base)
-	if err != nil {
+	if _, err := os.Stat(blockPath(old.run.Base)); err != nil {
 		return "the memory that it shares with its successor is gone: " + err.Error()
 	}
-	if info, err := s.files.admin().info(ctx); err == nil && strings.HasSuffix(info.State, "INITIALIZING") {
+	info, err := s.files.admin().info(ctx)
+	if err != nil {
+		return "" // a new epoch that did not serve has taken the admin interface: whether another one can start, it says itself
+	}
+	if strings.HasSuffix(info.State, "INITIALIZING") {
 		return "it does not serve yet"
 	}
+	now, err := s.files.admin().ask(ctx, http.MethodGet, "/hot_restart_version")
+	if err != nil {
+		return err.Error()
+	}
 	version, err := s.host.options.Binary.hotRestartVersion(ctx)
-	switch {
+	switch former := strings.TrimSpace(string(now)); {
 	case err != nil:
 		return err.Error()
-	case version != shared.version:
-		return fmt.Sprintf("its hot restart version is %s, and that of the new Envoy is %s", shared.version, version)
+	case version != former:
+		return fmt.Sprintf("its hot restart version is %s, and that of the new Envoy is %s", former, version)
 	}
 	return ""
 }
@@ -105,15 +120,13 @@ func (s *supervisor) losesDatagrams(ctx context.Context) bool {
 // epoch, and takes over the listeners of former when it serves. The error means that the new Envoy cannot be
 // started.
 func (s *supervisor) launchHot(ctx context.Context, former *process) (*process, error) {
-	if err := unblock(former.run.Base); err != nil {
-		s.log.Warn().Err(err).Msg("the memory that Envoy shares with its successor cannot be read")
-	}
 	l := s.launch()
 	return l.start(ctx, s.files, l.record(former.run.Base, former), s.log)
 }
 
 // succeed waits until the next epoch serves, and then makes it the serving Envoy. If the next epoch does not serve
-// (see ready), succeed kills it; the previous epoch continues if it still can (see reclaim). If ctx ends, succeed
+// (see ready), succeed kills it; the previous epoch continues if it still can (see reclaim), unless Envoy lets no further
+// epoch start beside it (stillInitializing): then it is drained and ended. If ctx ends, succeed
 // leaves both epochs as they are: the method finish decides what happens to them.
 func (s *supervisor) succeed(ctx context.Context, next *process) {
 	s.next = next
@@ -126,7 +139,11 @@ func (s *supervisor) succeed(ctx context.Context, next *process) {
 		s.handOver(next)
 	case ctx.Err() == nil:
 		s.next = nil
-		if s.reclaim(next) {
+		switch {
+		case !s.reclaim(next):
+		case strings.Contains(err.Error(), stillInitializing):
+			s.endOld("an earlier new epoch ended before it served, and Envoy starts no other beside this one")
+		default:
 			s.keepServing(err)
 		}
 	}
