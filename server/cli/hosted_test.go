@@ -233,7 +233,7 @@ func TestHostModeOutlivesGatefold(t *testing.T) {
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{
 		Rate: 500, Targets: []envoytest.Target{m.target("one", "a", "b"), m.target("two", "a")},
 	})
-	for i, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
+	for i, signal := range append(slices.Repeat([]syscall.Signal{syscall.SIGKILL}, 10), syscall.SIGTERM) {
 		m.stop(signal)
 		backend := []string{"b", "a"}[i%2]
 		m.write("one.yaml", m.route("one", backend)) // while nobody looks
