@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/visible"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -68,7 +69,11 @@ func (o objectStatus) state() (state, reason, message string) {
 	}
 	switch {
 	case o.Stale != nil:
-		words := "the last valid version is served since " + o.Stale.Since.UTC().Format(time.RFC3339) + "; " + staleCause(*o.Stale)
+		since := " since " + o.Stale.Since.UTC().Format(time.RFC3339)
+		words := "the last valid version is served" + since + "; " + staleCause(*o.Stale)
+		if o.Stale.Stage == store.StageTranslate { // its message says what is served
+			words = staleCause(*o.Stale) + since
+		}
 		if o.Stale.Unsaved {
 			words += "; " + unsavedWords
 		}
