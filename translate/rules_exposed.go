@@ -2,10 +2,11 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -84,7 +85,7 @@ func (r *exposedRules) runUpgrade(c *memo.Ctx, key tableKey) upgrade {
 			return upgrade{own, key.Domain}
 		}
 	}
-	if wider := listen.Wildcards(key.Domain); len(wider) > 0 {
+	if wider := slices.Collect(scope.Wildcards(key.Domain)); len(wider) > 0 {
 		return r.upgrade.Get(c, tableKey{key.chainKey, wider[0]})
 	}
 	return upgrade{}

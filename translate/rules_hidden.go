@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/listen"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -111,7 +111,7 @@ func keyBelow(prefix string) string { return strings.TrimSuffix(prefix, "/") + "
 // with each other.
 func (r *hiddenRules) runHides(c *memo.Ctx, key tableKey) hidden {
 	own, _ := r.in.claimed.Get(c, key)
-	for _, domain := range listen.Wildcards(key.Domain) {
+	for domain := range scope.Wildcards(key.Domain) {
 		wide := key
 		wide.Domain = domain
 		switch left := r.rest.Get(c, wide); left.Listener {

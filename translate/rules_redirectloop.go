@@ -10,6 +10,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -165,7 +166,7 @@ func mayTakePath(match *ir.Match, path string) bool {
 	case ir.PathExact:
 		return path == own.Value
 	case ir.PathPrefix:
-		return path == own.Value || strings.HasPrefix(path, keyBelow(own.Value))
+		return scope.CoversPath(own.Value, path)
 	}
 	return strings.HasPrefix(path, xds.Prefix(match))
 }

@@ -8,6 +8,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
@@ -102,8 +103,8 @@ func underPathPolicies(key manifest.Key, object *manifest.Object) []manifest.Key
 
 // near yields the sets of domains that a domain is in.
 func near(domain string, yield func(domainNear)) {
-	for i, around := range listen.Around(domain) {
-		yield(domainNear{around, i > 0})
+	for around := range scope.Patterns(domain) {
+		yield(domainNear{around, around != domain})
 	}
 }
 
@@ -228,7 +229,7 @@ func (r *rivalRules) fromRoute(c *memo.Ctx, at portKey, l *listen.Listener, gran
 // false.
 func meets(l *listen.Listener, yield func(domainNear) bool) {
 	domain := l.Domain()
-	for _, around := range listen.Around(domain) {
+	for around := range scope.Patterns(domain) {
 		if !yield(domainNear{around, false}) {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -123,7 +124,7 @@ func (out *flatOut) keepPolicies(rule, base *ir.Rule) {
 func outsideOf(rule *ir.Rule, parent ir.Path) *manifest.Problem {
 	provider := rule.Action.Extras.OAuth2.Extension.SignIn
 	for _, path := range []string{provider.RedirectPath, provider.LogoutPath} {
-		if parent.Kind == ir.PathPrefix && (parent.Value == "/" || path == parent.Value || strings.HasPrefix(path, parent.Value+"/")) {
+		if parent.Kind == ir.PathPrefix && scope.CoversPath(parent.Value, path) {
 			continue
 		}
 		return &manifest.Problem{

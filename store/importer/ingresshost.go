@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // ingressHost is a hostname with the paths and settings of all its Ingresses. It corresponds to a server block
@@ -73,7 +74,7 @@ func (h ingressHosts) certified(name string) bool {
 // name). A wildcard such as *.example.com covers the names below example.com, and the host "" covers all names.
 func (h ingressHosts) serves(name string) bool {
 	for _, host := range h {
-		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return covers(pattern, name) }) {
+		if len(host.paths) > 0 && slices.ContainsFunc(append([]string{host.name}, host.aliases...), func(pattern string) bool { return scope.CoversHost(pattern, name) }) {
 			return true
 		}
 	}

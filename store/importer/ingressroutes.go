@@ -9,6 +9,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // The Gateway that serves imported Ingresses, and limits of the objects that are written.
@@ -124,9 +125,8 @@ func (w *routeWriter) writePassthrough(host *ingressHost, names []string, number
 // *.example.com. If no wildcard covers the hostname, around returns the listeners without a hostname, which serve
 // every host. There may be none.
 func around(name string, sections map[string][]string) []string {
-	for name != "" {
-		_, name, _ = strings.Cut(strings.TrimPrefix(name, "*."), ".")
-		if found := sections["*."+name]; len(found) > 0 {
+	for wildcard := range scope.Wildcards(name) {
+		if found := sections[wildcard]; len(found) > 0 {
 			return found
 		}
 	}

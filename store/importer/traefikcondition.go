@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // and returns the condition that a request meets if it meets both c and d. The field wide of the result is true if
@@ -19,11 +21,8 @@ func (c condition) and(d condition) (both condition, ok bool) {
 		both.hosts = nil
 		for _, a := range c.hosts {
 			for _, b := range d.hosts {
-				switch {
-				case covers(a, b):
-					both.hosts = append(both.hosts, b)
-				case covers(b, a):
-					both.hosts = append(both.hosts, a)
+				if host, ok := scope.Intersect(a, b); ok {
+					both.hosts = append(both.hosts, host)
 				}
 			}
 		}
@@ -91,13 +90,6 @@ func merge(a, b []pair) (all []pair, whole bool) {
 	return all, whole
 }
 
-// covers reports whether the hostname pattern matches all requests that the hostname host matches. Each is a
-// hostname or a wildcard *.NAME. The pattern "" matches every host.
-func covers(pattern, host string) bool {
-	tail, wild := strings.CutPrefix(pattern, "*")
-	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, tail)
-}
-
 // names returns the hostnames of a condition. For a condition without hostnames, which applies to every host,
 // the result is the one name "".
 func (c condition) names() []string {
@@ -107,10 +99,10 @@ func (c condition) names() []string {
 	return c.hosts
 }
 
-// covers reports whether one of the condition's hostnames covers a host (see the function covers). A condition
+// covers reports whether one of the condition's hostnames covers a host (scope.CoversHost). A condition
 // without hostnames covers every host.
 func (c condition) covers(host string) bool {
-	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return covers(pattern, host) })
+	return len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(pattern string) bool { return scope.CoversHost(pattern, host) })
 }
 
 // empty reports whether the condition requires nothing, so that every request meets the condition.

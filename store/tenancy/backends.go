@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // maxBackends is how many entries an annotation may have: each endpoint is compared with each entry.
@@ -125,8 +126,7 @@ func (b BackendRange) hasPort(port uint32) bool {
 
 // hasName reports whether a DNS name is that of b, or lies below its wildcard.
 func (b BackendRange) hasName(name string) bool {
-	below, wild := strings.CutPrefix(b.Name, "*")
-	return b.Name != "" && (b.Name == name || wild && strings.HasSuffix(name, below) && len(name) > len(below))
+	return b.Name != "" && scope.CoversHost(b.Name, name)
 }
 
 // String returns the entries in a form that ParseBackends can read.

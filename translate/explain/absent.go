@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // noListener sets Reason and Suggestions of the report for a request that no listener accepts. The suggestions
@@ -111,7 +112,7 @@ func (b *requestReporter) wider(port *ir.PortView, own *ir.HostView) {
 	r, _ := receive(b.query, port.Port)
 	mostSpecific(hostname(b.query.Host), func(pattern string) (int, bool) {
 		host := hostOf(port, own.Chain, pattern)
-		if host == nil || !moreSpecific(own.Domain, host.Domain) {
+		if host == nil || route.Specific(own.Domain) <= route.Specific(host.Domain) {
 			return -1, otherListener(port.Port, own.Chain, pattern)
 		}
 		looked := 0

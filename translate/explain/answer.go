@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -229,7 +230,7 @@ func otherListener(port *ir.Port, chain, hostname string) bool {
 	if hostname == "*" && port.ManyTLSNames() {
 		return true
 	}
-	return (covers(chain, hostname) || !port.ManyTLSNames()) &&
+	return (scope.CoversHost(chain, hostname) || !port.ManyTLSNames()) &&
 		(slices.ContainsFunc(port.Chains, func(c ir.Chain) bool { return c.Name == hostname }) ||
 			slices.ContainsFunc(port.Streams, func(s ir.Stream) bool { return s.Chain == hostname }))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -46,14 +47,7 @@ func (c *comparer) matchesPath(want ir.Path, path string) bool {
 	case ir.PathRegex:
 		return c.matchesWhole(want.Value, path)
 	}
-	return within(path, want.Value)
-}
-
-// within reports whether path has the prefix, compared by whole segments. Every path has the prefixes "" and
-// "/".
-func within(path, prefix string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
-	return ok && (rest == "" || rest[0] == '/')
+	return scope.CoversPath(want.Value, path)
 }
 
 // compareAny compares the values of a header or query parameter with a condition (the parameter want). It returns one

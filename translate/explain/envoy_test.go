@@ -197,7 +197,7 @@ func randomRedirect(random *rand.Rand, path ir.Path) *ir.Redirect {
 	}
 	switch random.IntN(3) {
 	case 0:
-		redirect.Path = &ir.PathChange{Full: true, Value: one(random, "/", "/n", `/n\1`, "")}
+		redirect.Path = &ir.PathChange{Full: true, Value: one(random, "/", "/n", `/n\1`)}
 	case 1:
 		prefix := strings.TrimSuffix(path.Value, "/")
 		if path.Kind != ir.PathPrefix {

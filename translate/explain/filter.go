@@ -9,6 +9,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -76,7 +77,7 @@ func changeWords(c *ir.PathChange) []string {
 	case c == nil:
 		return nil
 	case c.Full:
-		return []string{"path " + orRoot(c.Value)}
+		return []string{"path " + c.Value}
 	}
 	return []string{fmt.Sprintf("path prefix %s becomes %s", orRoot(c.Prefix), orRoot(c.Value))}
 }
@@ -195,13 +196,12 @@ func changePath(change *ir.PathChange, path string) string {
 		return path
 	}
 	if change.Full {
-		return orRoot(change.Value)
+		return change.Value
 	}
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(change.Prefix, "/"))
-	if !ok || rest != "" && rest[0] != '/' {
+	if !scope.CoversPath(change.Prefix, path) {
 		return path
 	}
-	return orRoot(strings.TrimSuffix(change.Value, "/") + rest)
+	return orRoot(strings.TrimSuffix(change.Value, "/") + strings.TrimPrefix(path, strings.TrimSuffix(change.Prefix, "/")))
 }
 
 // orRoot returns path, or "/" if path is "".

@@ -73,7 +73,7 @@ func everyAction() *ir.View {
 		"/none":     {Forward: &ir.Forward{}},
 		"/lost":     {Forward: &ir.Forward{Backends: []ir.Backend{{Weight: 1}, {Cluster: "gone", Weight: 1}, {Cluster: "c"}}}},
 		"/forward":  {Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: "c", Weight: 1, Rewrite: &ir.Rewrite{Hostname: "h"}}}}, CORS: cors},
-		"/":         {Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: "c", Weight: 1}}}, Rewrite: &ir.Rewrite{Path: &ir.PathChange{Full: true}}},
+		"/":         {Forward: &ir.Forward{Backends: []ir.Backend{{Cluster: "c", Weight: 1}}}, Rewrite: &ir.Rewrite{Path: &ir.PathChange{Full: true, Value: "/"}}},
 	} {
 		for _, policies := range []*ir.Extras{nil, extras} {
 			rule := prefixed("r"+strings.ReplaceAll(path, "/", "-"), len(rules), path)

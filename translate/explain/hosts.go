@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/route"
 )
 
 // hostname returns a host without its port, in lower case.
@@ -29,39 +31,16 @@ func portStart(host string) int {
 // end.
 func serverName(host string) string { return strings.TrimSuffix(host, ".") }
 
-// maxHostname is the length of the longest hostname that a listener or a route may have.
-const maxHostname = 253
-
 // mostSpecific finds the most specific pattern for a name. It calls lookup with one pattern after the other, in
-// Envoy's order: the exact name, wildcards from the longest to the shortest, and "*". It returns the result of
-// the first call that returns true. If no call returns true, it returns the result for "*".
-func mostSpecific(name string, lookup func(pattern string) (int, bool)) (int, bool) {
-	if i, found := lookup(name); found && name != "*" {
-		return i, true
-	}
-	for i := max(1, len(name)-maxHostname); i < len(name); i++ { // no hostname is longer
-		if name[i] != '.' {
-			continue
-		}
-		if at, found := lookup("*" + name[i:]); found {
-			return at, true
+// Envoy's order (scope.Patterns). It returns the result of the first call that returns true. If no call returns true, it
+// returns the result for "*".
+func mostSpecific(name string, lookup func(pattern string) (int, bool)) (i int, found bool) {
+	for pattern := range scope.Patterns(name) {
+		if i, found = lookup(pattern); found {
+			break
 		}
 	}
-	return lookup("*")
-}
-
-// covers reports whether a hostname or wildcard covers a host. The patterns "" and "*" cover every host.
-func covers(pattern, host string) bool {
-	suffix, wild := strings.CutPrefix(pattern, "*")
-	return pattern == "" || pattern == host || wild && strings.HasSuffix(host, suffix)
-}
-
-// moreSpecific reports whether hostname a is more specific than b. An exact name is more specific than a
-// wildcard, and every hostname is more specific than "". Of two exact names or two wildcards, the longer
-// hostname is more specific.
-func moreSpecific(a, b string) bool {
-	wildA, wildB := strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")
-	return b == "" && a != "" || a != "" && (wildB && !wildA || wildA == wildB && len(a) > len(b))
+	return i, found
 }
 
 // listenerOf returns the listener with the most specific hostname that covers host (Gateway API,
@@ -69,7 +48,7 @@ func moreSpecific(a, b string) bool {
 // Otherwise found is false.
 func listenerOf(all []ir.Listener, host string) (best ir.Listener, found bool) {
 	for _, l := range all {
-		if covers(l.Hostname, host) && (!found || moreSpecific(l.Hostname, best.Hostname)) {
+		if scope.CoversHost(l.Hostname, host) && (!found || route.Specific(l.Hostname) > route.Specific(best.Hostname)) {
 			best, found = l, true
 		}
 	}
@@ -93,7 +72,3 @@ func Chain(port *ir.Port, serverName string) (chain string, found bool) {
 // returns nil if the chain has no such virtual host, or if Envoy answers 421 because the host belongs to another
 // listener.
 func Table(port *ir.PortView, chain, host string) *ir.HostView { return hostIn(port, chain, host) }
-
-// Covers reports whether a hostname, or a wildcard such as "*.example.com", covers a host in lower case. "" and
-// "*" cover every host.
-func Covers(pattern, host string) bool { return covers(pattern, host) }

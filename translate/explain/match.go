@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -28,11 +29,11 @@ const (
 // that the request does not meet. If the result is may, reason is the last condition that depends on an unknown
 // value. If the result is takes, reason is "".
 func (r *request) matches(match *ir.Match) (result verdict, reason string) {
-	if !r.comparer.matchesPath(match.Path, r.path) || !within(r.path, match.Within) {
+	if !r.comparer.matchesPath(match.Path, r.path) || !scope.CoversPath(match.Within, r.path) {
 		return misses, pathDiffers
 	}
 	if host := hostname(r.query.Host); len(match.Hosts) > 0 &&
-		!slices.ContainsFunc(match.Hosts, func(pattern string) bool { return covers(pattern, host) }) {
+		!slices.ContainsFunc(match.Hosts, func(pattern string) bool { return scope.CoversHost(pattern, host) }) {
 		return misses, "host is not " + strings.Join(match.Hosts, " or ")
 	}
 	if match.Method != "" && match.Method != r.query.Method {

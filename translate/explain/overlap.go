@@ -7,6 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/counted"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -114,7 +115,7 @@ func (o *overlaps) underHost(key manifest.Key) bool {
 
 // namesRoute reports whether one of the route's hostnames covers the request's host.
 func (o *overlaps) namesRoute(key manifest.Key) bool {
-	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return covers(pattern, o.host) })
+	return slices.ContainsFunc(o.outlines[key].Hosts, func(pattern string) bool { return scope.CoversHost(pattern, o.host) })
 }
 
 // fit returns how well a match of a rule fits the request's path: more if it covers more of the path (see
@@ -163,7 +164,7 @@ func (o *overlaps) fitPath(outline store.PathOutline, path string) int {
 	case "RegularExpression":
 		return o.fitPattern(outline.Value, path)
 	}
-	if within(path, outline.Value) {
+	if scope.CoversPath(outline.Value, path) {
 		return len(strings.TrimSuffix(outline.Value, "/")) + 1
 	}
 	return 0

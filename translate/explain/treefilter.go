@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -122,7 +123,7 @@ func (f TreeFilter) hosts(nodes []*TreeNode) []*TreeNode {
 	best := ""
 	for _, n := range nodes {
 		for _, domain := range n.domains {
-			if covers(domain, f.Host) && moreSpecific(domain, best) {
+			if scope.CoversHost(domain, f.Host) && route.Specific(domain) > route.Specific(best) {
 				best = domain
 			}
 		}

@@ -250,7 +250,7 @@ type Rewrite struct {
 // beginning of the path, by Value.
 type PathChange struct {
 	Full   bool
-	Value  string // for a prefix: without a slash at its end, "" for "/"
+	Value  string // in place of the whole path: at least "/"; of a prefix: without a slash at its end, "" for "/"
 	Prefix string // the matched prefix, without a slash at its end, "" for "/"
 }
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -30,7 +30,7 @@ func (r Route) own(at string) (own string) {
 		return hostname(at)
 	}
 	for _, name := range r.Hosts.Names() {
-		if covers(name, hostname(at)) && route.Specific(name) > route.Specific(own) {
+		if scope.CoversHost(name, hostname(at)) && route.Specific(name) > route.Specific(own) {
 			own = name
 		}
 	}
@@ -317,16 +317,7 @@ func (l *Listener) admitsKind(r Route) bool {
 
 // admitsNamespace reports whether the listener admits routes of the namespace of r.
 func (l *Listener) admitsNamespace(r Route) bool {
-	switch l.From {
-	case gwv1.NamespacesFromAll:
-		return true
-	case gwv1.NamespacesFromSame:
-		return r.Key.Namespace == l.Owner.Namespace
-	case gwv1.NamespacesFromSelector:
-		selector, err := metav1.LabelSelectorAsSelector(l.Selector)
-		return err == nil && selector.Matches(labels.Set(r.NamespaceLabels))
-	}
-	return false
+	return scope.AllowsNamespace(l.From, l.Selector, r.Key.Namespace == l.Owner.Namespace, func() map[string]string { return r.NamespaceLabels })
 }
 
 // intersect returns the hosts that a listener and a route have in common, sorted and unique. listener is the
@@ -338,11 +329,8 @@ func intersect(listener string, hosts ir.Hosts) []string {
 	}
 	var out []string
 	for _, hostname := range hosts.Names() {
-		switch {
-		case covers(listener, hostname):
-			out = append(out, domain(hostname))
-		case covers(hostname, listener):
-			out = append(out, domain(listener))
+		if both, ok := scope.Intersect(listener, hostname); ok {
+			out = append(out, domain(both))
 		}
 	}
 	slices.Sort(out)
@@ -355,14 +343,6 @@ func domain(hostname string) string {
 		return "*"
 	}
 	return hostname
-}
-
-// covers reports whether the hostname a includes every host of the hostname b. Each of the two may be a wildcard,
-// or "" for every host. A wildcard includes names with one or more labels before its suffix (Gateway API,
-// Listener.hostname).
-func covers(a, b string) bool {
-	suffix, wild := strings.CutPrefix(a, "*")
-	return a == "" || a == b || wild && strings.HasSuffix(strings.TrimPrefix(b, "*"), suffix) && b != ""
 }
 
 // place returns the Place of a domain at the listener.

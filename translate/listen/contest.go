@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -204,7 +204,7 @@ func (t *contest) nest() {
 	within := map[string]*hostsWithin{}
 	for _, domain := range t.domains {
 		holder := t.Holders[domain]
-		for _, wider := range Wildcards(domain) {
+		for wider := range scope.Wildcards(domain) {
 			if around, asked := t.Holders[wider]; !asked || around.Kind == holder.Kind {
 				continue
 			}
@@ -292,21 +292,4 @@ func (h *hostsWithin) seenFrom(namespace string) iter.Seq[Meeting] {
 			}
 		}
 	}
-}
-
-// Wildcards returns the wildcards that cover a domain, the narrowest first: "*.example.com", "*.com" and "*"
-// for "a.example.com". It leaves out the domain itself.
-func Wildcards(domain string) []string {
-	var out []string
-	for rest := strings.TrimPrefix(domain, "*."); ; {
-		_, parent, more := strings.Cut(rest, ".")
-		if !more {
-			break
-		}
-		out, rest = append(out, "*."+parent), parent
-	}
-	if domain != "*" {
-		out = append(out, "*")
-	}
-	return out
 }

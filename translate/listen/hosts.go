@@ -2,8 +2,8 @@ package listen
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -22,7 +22,7 @@ func Narrow(hosts, own ir.Hosts) ir.Hosts {
 
 // Covers reports whether hosts contains all hosts of a domain. The domain is written as in Place.
 func Covers(hosts ir.Hosts, domain string) bool {
-	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return covers(host, hostname(domain)) })
+	return hosts.Every() || slices.ContainsFunc(hosts.Names(), func(host string) bool { return scope.CoversHost(host, hostname(domain)) })
 }
 
 // Spans reports whether the parameter hosts contains every host of every place (see Place).
@@ -51,13 +51,11 @@ func (g *Gateway) Within(places []Place, hosts ir.Hosts) (held, narrower []Place
 			case g.owner(p.Socket(), domain) == g.owner(p.Socket(), p.Domain):
 				held = append(held, p)
 				// Another route may also claim a wildcard between the host and p.Domain, so each gets a Place as well.
-				for name := domain; name != p.Domain; {
-					narrower = append(narrower, Place{Port: p.Port, Chain: p.Chain, Domain: name, Listener: p.Listener})
-					_, rest, ok := strings.Cut(strings.TrimPrefix(name, "*."), ".")
-					if !ok {
+				for name := range scope.Patterns(domain) {
+					if name == p.Domain {
 						break
 					}
-					name = "*." + rest
+					narrower = append(narrower, Place{Port: p.Port, Chain: p.Chain, Domain: name, Listener: p.Listener})
 				}
 			}
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
@@ -123,16 +123,8 @@ func (r *specReader) readAllowedListeners(gateway *gwv1.Gateway) {
 // the labels of the namespace.
 func allows(object *manifest.Object, namespace string, labelsOf func() map[string]string) bool {
 	gateway, _ := manifest.As[*gwv1.Gateway](object)
-	switch from, by := allowedFrom(gateway); from {
-	case gwv1.NamespacesFromAll:
-		return true
-	case gwv1.NamespacesFromSame:
-		return namespace == object.Key.Namespace
-	case gwv1.NamespacesFromSelector:
-		selector, err := metav1.LabelSelectorAsSelector(by)
-		return err == nil && selector.Matches(labels.Set(labelsOf()))
-	}
-	return false
+	from, by := allowedFrom(gateway)
+	return scope.AllowsNamespace(from, by, namespace == object.Key.Namespace, labelsOf)
 }
 
 // Join adds the listeners of ListenerSets to the Gateway. The caller must pass all ListenerSets that the Gateway

@@ -9,6 +9,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // Overlaps returns, by the ID of the listener, why the TLS configuration of served listeners overlaps with that of other
@@ -23,7 +24,7 @@ func (g *Gateway) Overlaps(names func(secret manifest.Key) []string) map[string]
 		if l.chain() == "" {
 			continue
 		}
-		hostnames.add(l, l.chain(), Wildcards(l.chain()))
+		hostnames.add(l, l.chain(), slices.Collect(scope.Wildcards(l.chain())))
 		for _, secret := range l.Certificates {
 			issued[l] = append(issued[l], hostsIn(names(secret))...)
 		}
@@ -45,7 +46,7 @@ func (g *Gateway) Overlaps(names func(secret manifest.Key) []string) map[string]
 		}
 		if len(others) == 0 {
 			reason, what = gwv1.ListenerReasonOverlappingHostnames, "the hostname overlaps with that of "
-			others = hostnames.others(nil, l, l.chain(), Wildcards(l.chain()))
+			others = hostnames.others(nil, l, l.chain(), slices.Collect(scope.Wildcards(l.chain())))
 		}
 		if len(others) > 0 {
 			if out == nil {

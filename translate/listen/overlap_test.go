@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/envoy/testsize"
 	"github.com/gatefold/gatefold/store/keypair"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // TestOverlaps compares the overlaps of random listeners with those of all pairs.
@@ -59,7 +60,7 @@ func overlapOf(g *Gateway, l *Listener, names map[string][]string) (reason gwv1.
 				}
 			}
 		}
-		if covers(l.Hostname, other.Hostname) || covers(other.Hostname, l.Hostname) {
+		if scope.CoversHost(l.Hostname, other.Hostname) || scope.CoversHost(other.Hostname, l.Hostname) {
 			reason = gwv1.ListenerReasonOverlappingHostnames
 		}
 	}

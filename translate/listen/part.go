@@ -7,6 +7,7 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // Part has the listeners that one object adds to a Gateway, after all conflicts are resolved. The object is the
@@ -85,7 +86,7 @@ func (g *Gateway) indexHosts() {
 		}
 		claim := l.claim()
 		g.hosts[claim] = l
-		for _, wider := range Wildcards(claim.Domain) {
+		for wider := range scope.Wildcards(claim.Domain) {
 			claim.Domain = wider
 			g.shared[claim] = true
 		}
@@ -108,7 +109,7 @@ func Same(a, b *Gateway) bool {
 // owner returns the listener of a port that serves a domain: the most specific one (Gateway API, listener
 // isolation). It returns nil if no listener serves the domain.
 func (g *Gateway) owner(at Socket, domain string) *Listener {
-	for _, host := range append([]string{domain}, Wildcards(domain)...) {
+	for host := range scope.Patterns(domain) {
 		if l := g.hosts[Place{Port: at.Port, UDP: at.UDP, Domain: host}]; l != nil {
 			return l
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // TestOwnerAtRandom compares the index of hosts with a look at every listener: the
@@ -25,7 +27,7 @@ func TestOwnerAtRandom(t *testing.T) {
 		want := ""
 		var best *Listener
 		for _, l := range g.Listeners {
-			if l.Socket() == at && covers(l.Hostname, name) && (best == nil || l.Hostname == name || best.Hostname != name && len(l.Hostname) > len(best.Hostname)) {
+			if l.Socket() == at && scope.CoversHost(l.Hostname, name) && (best == nil || l.Hostname == name || best.Hostname != name && len(l.Hostname) > len(best.Hostname)) {
 				best, want = l, l.ID()
 			}
 		}
@@ -35,7 +37,7 @@ func TestOwnerAtRandom(t *testing.T) {
 		for _, l := range g.Listeners {
 			shared := false
 			for _, other := range g.Listeners {
-				shared = shared || other != l && other.Port == l.Port && covers(l.Hostname, other.Hostname)
+				shared = shared || other != l && other.Port == l.Port && scope.CoversHost(l.Hostname, other.Hostname)
 			}
 			if g.shared[l.claim()] != shared {
 				t.Fatalf("%+v of %+v is shared: %v, want %v", l, g.Listeners, !shared, shared)

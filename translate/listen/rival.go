@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -42,10 +43,10 @@ func (p *Part) Rival(place Place, of *ir.Origin) *Rival {
 // the host only if the platform team granted it: with a hostname within the route's wildcard, or from a route of a
 // team without that grant.
 func (r *Rival) Loser(l *Listener, granted bool) bool {
-	if r.Owner == l.Owner.Namespace || r.Route.Namespace == l.Owner.Namespace || !covers(r.Hostname, l.Hostname) {
+	if r.Owner == l.Owner.Namespace || r.Route.Namespace == l.Owner.Namespace || !scope.CoversHost(r.Hostname, l.Hostname) {
 		return false
 	}
-	if host := hostname(r.Domain); host != l.Hostname && covers(host, l.Hostname) {
+	if host := hostname(r.Domain); host != l.Hostname && scope.CoversHost(host, l.Hostname) {
 		return !granted
 	}
 	return !granted || r.Platform || r.Granted
@@ -113,9 +114,6 @@ func meetings[K comparable](listeners []*Listener, owner func(*Listener) K) map[
 
 // Domain returns the hostname of the listener as it is written in Place: "*" for every host.
 func (l *Listener) Domain() string { return domain(l.Hostname) }
-
-// Around returns a domain and the wildcards that cover it, the narrowest first. All are written as in Place.
-func Around(of string) []string { return append([]string{of}, Wildcards(of)...) }
 
 // Contested returns the listeners that have their hostname (see Has), of ports on which listeners of several objects
 // meet. Others may want what these listeners have. It returns nil for a nil Gateway.

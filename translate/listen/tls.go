@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -177,18 +178,8 @@ func (g *Gateway) TLSNames(port int32) *TLSNames {
 func under(names []string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {
-		for rest := strings.TrimPrefix(name, "*."); ; {
-			_, parent, found := strings.Cut(rest, ".")
-			wildcard := "*"
-			if rest = parent; found {
-				wildcard += "." + parent
-			}
-			if name != "*" {
-				out[wildcard] = append(out[wildcard], name)
-			}
-			if !found {
-				break
-			}
+		for wildcard := range scope.Wildcards(name) {
+			out[wildcard] = append(out[wildcard], name)
 		}
 	}
 	return out

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/gatefold/gatefold/translate/explain"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -57,7 +57,7 @@ func newTable(view *ir.HostView, host string, effects *effects) *table {
 
 // serves reports whether a match applies to a host. A match without Hosts applies to every host.
 func serves(match *ir.Match, host string) bool {
-	return len(match.Hosts) == 0 || slices.ContainsFunc(match.Hosts, func(pattern string) bool { return explain.Covers(pattern, host) })
+	return len(match.Hosts) == 0 || slices.ContainsFunc(match.Hosts, func(pattern string) bool { return scope.CoversHost(pattern, host) })
 }
 
 // matchKey returns a key for a match. Matches with equal keys match the same requests of a host.

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/gatefold/gatefold/store/counted"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // The characters that plan writes into paths and values, the plainest first. Most regular expressions match
@@ -270,7 +271,7 @@ func (c *pathClasses) byExpression(most *budget) (paths []string) {
 		found, whole := l.texts(search{
 			start: prefix,
 			enters: func(text string) bool {
-				return within(text, prefix) && isNormal(text) && isEscaped(text, false) && !c.leaves(text, prefix)
+				return scope.CoversPath(prefix, text) && isNormal(text) && isEscaped(text, false) && !c.leaves(text, prefix)
 			},
 			wanted:  func(text string) bool { return text != "" && c.isMember(text, prefix) && endsNormal(text) },
 			differs: c.near,

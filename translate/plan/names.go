@@ -4,18 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
 // ways returns the patterns that cover a host, the most specific first: the host, its wildcards, "*" and "".
 func ways(host string) []string {
-	out := []string{host}
-	for i := 1; i < len(host); i++ {
-		if host[i] == '.' {
-			out = append(out, "*"+host[i:])
-		}
-	}
-	return append(out, "*", "")
+	return append(slices.Collect(scope.Patterns(host)), "")
 }
 
 // names finds the filter chains and ir.Streams of a port. The keys of both maps are hostnames and wildcards, or ""

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -51,7 +52,7 @@ func (x *index) at(path string, patterns patterns) []*entry {
 			list = append(list, e)
 		}
 	}
-	list = slices.DeleteFunc(list, func(e *entry) bool { return !within(path, e.rule.Match.Within) })
+	list = slices.DeleteFunc(list, func(e *entry) bool { return !scope.CoversPath(e.rule.Match.Within, path) })
 	slices.SortFunc(list, func(a, b *entry) int { return a.place - b.place })
 	for i, e := range list {
 		if m := &e.rule.Match; m.Method == "" && len(m.Headers) == 0 && len(m.Query) == 0 {
@@ -86,13 +87,6 @@ func (x *index) counterpart(e *entry) *entry {
 		}
 	}
 	return nil
-}
-
-// within reports whether a path equals a prefix or is below it. Prefixes are compared by whole segments: "/a"
-// does not contain "/ab". The prefixes "" and "/" contain every path.
-func within(path, prefix string) bool {
-	rest, ok := strings.CutPrefix(path, segments(prefix))
-	return ok && (rest == "" || rest[0] == '/')
 }
 
 // patterns caches compiled regular expressions.
@@ -199,7 +193,7 @@ func below(sorted []string, prefix string) []string {
 		if !strings.HasPrefix(value, prefix) {
 			break
 		}
-		if within(value, prefix) {
+		if scope.CoversPath(prefix, value) {
 			out = append(out, value)
 		}
 	}
@@ -249,5 +243,5 @@ func (c *pathClasses) isMember(path, prefix string) bool {
 			return false
 		}
 	}
-	return within(path, prefix)
+	return scope.CoversPath(prefix, path)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/explain"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -36,7 +37,7 @@ func (p pair) words() string {
 func narrower(a, b *ir.Match) bool {
 	inPath := a.Path == b.Path && a.Within == b.Within
 	if b.Path.Kind == ir.PathPrefix && b.Within == "" && a.Path.Kind != ir.PathRegex {
-		inPath = within(a.Path.Value, b.Path.Value)
+		inPath = scope.CoversPath(b.Path.Value, a.Path.Value)
 	}
 	if b.Path.Kind == ir.PathPrefix && b.Within == "" && segments(b.Path.Value) == "" {
 		inPath = true

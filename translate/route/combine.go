@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
@@ -55,7 +56,7 @@ func within(parent, child ir.Match) (ir.Match, string) {
 			return child, "the regular expression " + child.Path.Value + " does not begin with the parent's path " + parent.Path.Value
 		}
 		child.Within = prefix
-	} else if !segmentPrefix(prefix, child.Path.Value) {
+	} else if !scope.CoversPath(prefix, child.Path.Value) {
 		return child, "path " + child.Path.Value + " is outside the parent's path " + parent.Path.Value
 	}
 	switch {
@@ -67,13 +68,6 @@ func within(parent, child ir.Match) (ir.Match, string) {
 		return child, "its method is not the parent's, " + parent.Method
 	}
 	return child, ""
-}
-
-// segmentPrefix reports whether a path is equal to a prefix, or continues the prefix with a slash. The prefix must
-// not end in a slash.
-func segmentPrefix(prefix, path string) bool {
-	rest, ok := strings.CutPrefix(path, prefix)
-	return ok && (rest == "" || rest[0] == '/')
 }
 
 // containsAll reports whether each element of the list some is also in the list all.

@@ -295,7 +295,7 @@ func pathChange(p *gwv1.HTTPPathModifier) *ir.PathChange {
 	case p == nil:
 		return nil
 	case p.Type == gwv1.FullPathHTTPPathModifier:
-		return &ir.PathChange{Full: true, Value: newPath(p.ReplaceFullPath)}
+		return &ir.PathChange{Full: true, Value: cmp.Or(newPath(p.ReplaceFullPath), "/")}
 	}
 	return &ir.PathChange{Value: trimSlash(newPath(p.ReplacePrefixMatch))}
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -362,26 +362,11 @@ func (p *Point) admits(refs []ParentRoute, child *manifest.Object, namespace str
 	}) {
 		return false
 	}
-	return admitsNamespace(p.Allowed.Namespaces, child.Key.Namespace, namespace, namespaceLabels)
-}
-
-// admitsNamespace reports whether allowedRoutes.namespaces (the parameter from) admit a child. The parameters child
-// and parent are the namespaces of the two routes. The parameter set has the labels of the child's namespace. Without
-// a setting, the two namespaces must be the same.
-func admitsNamespace(from *gwv1.RouteNamespaces, child, parent string, set map[string]string) bool {
-	if from == nil || from.From == nil {
-		return child == parent
+	from, by := gwv1.NamespacesFromSame, (*metav1.LabelSelector)(nil)
+	if all := p.Allowed.Namespaces; all != nil && all.From != nil {
+		from, by = *all.From, all.Selector
 	}
-	switch *from.From {
-	case gwv1.NamespacesFromAll:
-		return true
-	case gwv1.NamespacesFromSame:
-		return child == parent
-	case gwv1.NamespacesFromSelector:
-		selector, err := metav1.LabelSelectorAsSelector(from.Selector)
-		return err == nil && selector.Matches(labels.Set(set))
-	}
-	return false
+	return scope.AllowsNamespace(from, by, child.Key.Namespace == namespace, func() map[string]string { return namespaceLabels })
 }
 
 // inherits reports whether the route's annotation inherit-parent-matcher enables matcher inheritance (EP-10943). It

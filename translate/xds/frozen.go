@@ -3,9 +3,10 @@ package xds
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // hostBodies are the encoded virtual hosts of a RouteConfiguration, by domain. Each virtual host has one
@@ -83,22 +84,10 @@ func freeze(hosts map[string]bool, old, now hostBodies) map[string]bool {
 // returns "" if there is none. The parameter name is a domain, and may itself be a wildcard. If name has no virtual
 // host of its own, Envoy sends its requests to the virtual host of the wildcard that cover returns.
 func cover(name string, domains hostBodies) string {
-	if name == "*" {
-		return ""
-	}
-	rest := strings.TrimPrefix(name, "*.")
-	for {
-		_, below, found := strings.Cut(rest, ".")
-		if !found {
-			break
+	for wildcard := range scope.Wildcards(name) {
+		if _, is := domains[wildcard]; is {
+			return wildcard
 		}
-		if _, is := domains["*."+below]; is {
-			return "*." + below
-		}
-		rest = below
-	}
-	if _, is := domains["*"]; is {
-		return "*"
 	}
 	return ""
 }

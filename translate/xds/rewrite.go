@@ -34,7 +34,7 @@ func redirect(match *ir.Match, to *ir.Redirect) *routev3.RedirectAction {
 		return action
 	}
 	if to.Path.Full {
-		action.PathRewriteSpecifier = &routev3.RedirectAction_PathRedirect{PathRedirect: fullPath(to.Path)}
+		action.PathRewriteSpecifier = &routev3.RedirectAction_PathRedirect{PathRedirect: to.Path.Value}
 		return action
 	}
 	prefix, substitution := prefixRewrite(match, to.Path)
@@ -60,7 +60,7 @@ func setRewrite(action *routev3.RouteAction, match *ir.Match, rewrite *ir.Rewrit
 	case rewrite.Path.Full:
 		// Only a regex rewrite keeps the query unchanged. \C matches any byte: a dot would not match bytes that are
 		// not UTF-8.
-		action.RegexRewrite = substitute(`^\C*$`, escapeSubstitution(fullPath(rewrite.Path)))
+		action.RegexRewrite = substitute(`^\C*$`, escapeSubstitution(rewrite.Path.Value))
 	default:
 		action.PrefixRewrite, action.RegexRewrite = prefixRewrite(match, rewrite.Path)
 	}
@@ -100,14 +100,6 @@ func pushHosts(action ir.Action) ir.Action {
 		action.Extras = &extras
 	}
 	return action
-}
-
-// fullPath returns the path that replaces the whole path: change.Value, or "/" if change.Value is "".
-func fullPath(change *ir.PathChange) string {
-	if change.Value == "" {
-		return "/"
-	}
-	return change.Value
 }
 
 // prefixRewrite returns how Envoy replaces the prefix change.Prefix of the path by change.Value, in whole segments
