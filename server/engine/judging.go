@@ -193,7 +193,7 @@ func (p *pipeline) scopeOf(r *run) scope {
 // object.
 func (j *judging) concerns(held manifest.Key) bool {
 	s, last := j.scope, j.versions.trials[held]
-	return s.wide || s.namespaces[held.Namespace] || last.text != "" || s.asked && last.asks ||
+	return s.wide || s.namespaces[held.Namespace] || len(last.texts) > 0 || s.asked && last.asks ||
 		slices.ContainsFunc(last.elsewhere, func(namespace string) bool { return s.namespaces[namespace] })
 }
 
@@ -290,10 +290,7 @@ func (j *judging) note(u *unit) {
 		if e.After != nil {
 			now.status = j.translation.translator.Status(e.Key)
 		}
-		if u.failed.Kind == "" {
-			now.text = u.failed.Name
-		}
-		now.users = j.users[e.Key]
+		now.texts, now.users = u.texts, j.users[e.Key]
 		j.versions.trials[e.Key] = now
 		j.versions.refresh(e.Key, now)
 		if now.asks {

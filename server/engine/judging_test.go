@@ -256,3 +256,25 @@ func TestAnEditThatTakesEffectAtASecondTryHasItsStatus(t *testing.T) {
 		t.Error("the status of the route is that of its first try")
 	}
 }
+
+// Two texts that cannot be parsed hold an edit: when one of them is fixed, the other one still does.
+func TestEachTextOfAUnitHolds(t *testing.T) {
+	guard := func(name, spec string) string {
+		return fmt.Sprintf("apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: %s}\nspec:%s\n  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]\n  acl: {defaultAction: allow, rules: [{action: deny, cidrs: [192.0.2.0/24]}]}\n", name, spec)
+	}
+	files := strictFolder()
+	files["policy.yaml"], files["a.yaml"], files["b.yaml"] = "", guard("a", ""), guard("b", "")
+	p, r, _ := newTestPipeline(t)
+	p.reload(teamsTree(files))
+	files["a.yaml"], files["b.yaml"] = guard("a", " {"), guard("b", " {")
+	files["shop.yaml"] = strings.Replace(files["shop.yaml"], "shop.test", "two.test", 1)
+	for _, fixed := range []string{"", "a", "b"} {
+		if fixed != "" {
+			files[fixed+".yaml"] = guard(fixed, "")
+		}
+		p.reload(teamsTree(files))
+		if held := !r.serves("two.test"); held != (fixed != "b") {
+			t.Errorf("%q is fixed: it is %t that the edit is held", fixed, held)
+		}
+	}
+}

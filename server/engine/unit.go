@@ -21,6 +21,7 @@ type unit struct {
 	edits []store.Edit
 	// failed is an object of the unit whose text is invalid, zero if there is none.
 	failed manifest.Key
+	texts  []string // the places of all texts of the unit that cannot be parsed
 	stage  stage
 	// noted are the errors because of which the edits are not applied, by object.
 	noted map[manifest.Key][]manifest.Problem
@@ -152,8 +153,15 @@ func unitsOf(edits []store.Edit, faulty map[manifest.Key]store.Held, folder *sto
 	}
 	slices.SortFunc(failed, manifest.CompareKeys)
 	for _, key := range failed {
-		if u := byGroup[t.find(key)]; u != nil && u.failed.IsZero() {
+		u := byGroup[t.find(key)]
+		if u == nil {
+			continue
+		}
+		if u.failed.IsZero() {
 			u.failed = key
+		}
+		if key.Kind == "" {
+			u.texts = append(u.texts, key.Name)
 		}
 	}
 	return units

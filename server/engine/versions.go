@@ -38,7 +38,7 @@ type versions struct {
 type trialOfEdit struct {
 	status    *status.Update // of the object; nil if it has none, or if the object is a closed route
 	elsewhere []string       // the namespaces that its text refers to
-	text      string         // the place of the text that cannot be parsed, for which it waits
+	texts     []string       // the places of the texts that cannot be parsed, for which it waits
 	asks      bool           // it waits for the answer of an OpenID provider
 	// users are the policies that have an error because of the edited content of a Secret or ConfigMap, with their statuses.
 	users map[manifest.Key]*status.Update
@@ -72,7 +72,7 @@ func (v *versions) settle(held map[manifest.Key]store.Held, closed map[manifest.
 			delete(v.trials, key)
 			continue
 		}
-		v.texts, v.asks = v.texts || trial.text != "", v.asks || trial.asks
+		v.texts, v.asks = v.texts || len(trial.texts) > 0, v.asks || trial.asks
 		v.namespaces[key.Namespace] = true
 		maps.Copy(v.users, trial.users)
 		for _, namespace := range trial.elsewhere {
@@ -121,8 +121,8 @@ func (v *versions) published(problems []manifest.Problem, closed map[manifest.Ke
 	holding := map[string]bool{}
 	if v.texts {
 		for _, trial := range v.trials {
-			if trial.text != "" {
-				holding[trial.text] = true
+			for _, text := range trial.texts {
+				holding[text] = true
 			}
 		}
 	}
