@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -6,13 +6,13 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/server/health"
@@ -22,7 +22,7 @@ import (
 )
 
 // page asks for an admin page.
-func (r *running) page(t *testing.T, method, path, host string) (int, string) {
+func (r *running) page(t testing.TB, method, path, host string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.admin.String()+path, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *running) page(t *testing.T, method, path, host string) (int, string) {
 }
 
 // answerTo sends a request.
-func answerTo(t *testing.T, request *http.Request) (int, string) {
+func answerTo(t testing.TB, request *http.Request) (int, string) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -53,7 +53,7 @@ func answerTo(t *testing.T, request *http.Request) (int, string) {
 }
 
 // get asks for a page that has to be there.
-func (r *running) get(t *testing.T, path string) string {
+func (r *running) get(t testing.TB, path string) string {
 	t.Helper()
 	code, body := r.page(t, http.MethodGet, path, "")
 	if code != http.StatusOK {
@@ -63,7 +63,7 @@ func (r *running) get(t *testing.T, path string) string {
 }
 
 // read decodes a page into value.
-func (r *running) read(t *testing.T, path string, value any) {
+func (r *running) read(t testing.TB, path string, value any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.get(t, path)), value); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func (r *running) read(t *testing.T, path string, value any) {
 }
 
 func TestPagesAndTheirStatusCodes(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	if code, _ := r.page(t, "GET", "/readyz", ""); code != http.StatusServiceUnavailable {
 		t.Errorf("/readyz before the first load: %d", code)
 	}
@@ -110,12 +110,12 @@ func TestPagesAndTheirStatusCodes(t *testing.T) {
 }
 
 func TestProblemsAreShownAndCounted(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.Publish(translate.Result{Problems: []manifest.Problem{
 		{Code: "UnknownField", Severity: manifest.Warning, File: "a.yaml", Line: 3, Message: "no field hostname"},
 		{Code: "Syntax", Severity: manifest.Error, File: "b.yaml", Line: 1, Message: "not YAML"},
 	}})
-	r.Reloaded(Reload{Result: "frozen", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
+	r.Reloaded(server.Reload{Result: "frozen", Hold: "the folder is empty", Stages: map[string]time.Duration{"store": time.Millisecond}})
 	var page admin.ProblemList
 	r.read(t, "/api/v1/problems", &page)
 	if len(page.Problems) != 2 || page.Problems[1].File != "b.yaml" || page.Frozen != "the folder is empty" {
@@ -126,7 +126,7 @@ func TestProblemsAreShownAndCounted(t *testing.T) {
 		`gatefold_problems{code="",namespace="",severity="error"} 0`,
 		`gatefold_reloads_total{result="frozen"} 1`, `gatefold_last_reload_successful 0`, `gatefold_frozen 1`,
 		`gatefold_last_reload_success_timestamp_seconds 0`, `gatefold_stage_duration_seconds_count{stage="store"} 1`)
-	r.Reloaded(Reload{Result: "ok", OK: true})
+	r.Reloaded(server.Reload{Result: "ok", OK: true})
 	r.figures(t, `gatefold_last_reload_successful 1`, `gatefold_frozen 0`)
 }
 
@@ -141,10 +141,10 @@ func (r *running) figures(t *testing.T, want ...string) {
 }
 
 func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
-	r := start(t, Options{})
-	secret := parseUpdate("Secret cert@topsecret")
+	r := start(t, server.Options{})
+	secret := deltatest.Update("Secret cert@topsecret")
 	secret.Resource.Version = strings.Repeat("5ec", 20)
-	r.Publish(translate.Result{Delta: append(updates("Cluster web@1", "RouteConfiguration r1@1"), secret)})
+	r.Publish(translate.Result{Delta: append(deltatest.Updates("Cluster web@1", "RouteConfiguration r1@1"), secret)})
 	c := r.connect("shop/a")
 	c.ask(cds)
 	c.take("Cluster web@1")
@@ -152,7 +152,7 @@ func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
 	c.take("RouteConfiguration r1@1")
 	r.publish("RouteConfiguration r1@2")
 	c.nack(c.want("RouteConfiguration r1@2"), "missing ): ((")
-	r.until("the rejection is known", func() bool { return len(slices.Collect(r.audience("shop/a")[0].Rejections())) > 0 })
+	r.until("the rejection is known", func() bool { return len(r.audience("shop/a")[0].rejected()) > 0 })
 
 	body := r.get(t, "/api/v1/xds")
 	if strings.Contains(body, "topsecret") || strings.Contains(body, secret.Resource.Version) {
@@ -182,7 +182,7 @@ func TestXDSPageShowsWhatIsServedAndWhatEnvoySaid(t *testing.T) {
 }
 
 func TestAnEnvoyOfAnUnknownGatewayIsShown(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("shop/other: Cluster web@1")
 	c := r.connect("shop/none")
 	c.ask(cds)
@@ -193,7 +193,7 @@ func TestAnEnvoyOfAnUnknownGatewayIsShown(t *testing.T) {
 		t.Errorf("got %+v", page.Streams)
 	}
 	c.close()
-	r.until("forgotten", func() bool { return r.scopes["shop/none"] == nil })
+	r.until("forgotten", func() bool { return len(r.streams()) == 0 })
 }
 
 func TestAddressesThatCannotBeUsed(t *testing.T) {
@@ -210,17 +210,17 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 	defer live.Close()
 	free := "127.0.0.1:0"
 	for _, c := range []struct {
-		options Options
+		options server.Options
 		want    string
 	}{
-		{Options{XDSAddress: taken.Addr().String(), AdminAddress: free}, "listen on " + taken.Addr().String()},
-		{Options{XDSAddress: free, AdminAddress: taken.Addr().String()}, "address already in use"},
-		{Options{XDSAddress: "unix:" + socket, AdminAddress: free}, "address already in use"},
-		{Options{XDSAddress: "0.0.0.0:0", AdminAddress: free}, "--xds-insecure"},
-		{Options{XDSAddress: ":0", AdminAddress: free}, "--xds-insecure"},
-		{Options{XDSAddress: "nonsense", AdminAddress: free}, "listen on nonsense"},
+		{server.Options{XDSAddress: taken.Addr().String(), AdminAddress: free}, "listen on " + taken.Addr().String()},
+		{server.Options{XDSAddress: free, AdminAddress: taken.Addr().String()}, "address already in use"},
+		{server.Options{XDSAddress: "unix:" + socket, AdminAddress: free}, "address already in use"},
+		{server.Options{XDSAddress: "0.0.0.0:0", AdminAddress: free}, "--xds-insecure"},
+		{server.Options{XDSAddress: ":0", AdminAddress: free}, "--xds-insecure"},
+		{server.Options{XDSAddress: "nonsense", AdminAddress: free}, "listen on nonsense"},
 	} {
-		err := New(c.options, zerolog.Nop()).Run(t.Context())
+		err := server.New(c.options, zerolog.Nop()).Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s and %s: got %v, want %q", c.options.XDSAddress, c.options.AdminAddress, err, c.want)
 		}
@@ -237,7 +237,7 @@ func TestALeftSocketIsTakenOver(t *testing.T) {
 	}
 	left.SetUnlinkOnClose(false)
 	_ = left.Close()
-	r := start(t, Options{XDSAddress: "unix:" + socket})
+	r := start(t, server.Options{XDSAddress: "unix:" + socket})
 	r.publish("Cluster web@1")
 	c := r.connect("all")
 	c.ask(cds)
@@ -260,7 +260,7 @@ func TestAllGatewaysAreServedOnThisHostOnly(t *testing.T) {
 
 // The page of what is served shows trees, with the routes in their leaves.
 func TestThePageShowsTrees(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.Publish(translate.Result{Delta: []xds.Update{updateOf(*deltatest.Compiled(deltatest.Table("h: a=1 b=2"), "/1"))}})
 	page := r.get(t, "/api/v1/xds")
 	for _, word := range []string{"prefixMatchMap", "envoy.config.route.v3.RouteList", `"path": "/2"`} {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -7,14 +7,13 @@ import (
 	"sync"
 	"testing"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 
-	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -24,7 +23,7 @@ import (
 // The clients count a response's bytes and do not decode it.
 func BenchmarkPublish100Streams(b *testing.B) {
 	const streams, size = 100, 350_000
-	r := start(b, Options{})
+	r := start(b, server.Options{})
 	table := func(i int) translate.Result {
 		body := fmt.Sprintf("%d%s", i%10, strings.Repeat("x", size-1))
 		return translate.Result{Delta: []xds.Update{{Gateway: "shop/a", Type: rds, Name: "r",
@@ -47,28 +46,6 @@ func BenchmarkPublish100Streams(b *testing.B) {
 		b.StartTimer()
 		r.Publish(next)
 		received.Wait()
-	}
-}
-
-// BenchmarkPublish is the pipeline's share alone: one changed table among 10,000
-// clusters, 100 streams that are told of it.
-func BenchmarkPublish(b *testing.B) {
-	r := start(b, Options{})
-	var clusters []xds.Update
-	for i := range 10_000 {
-		clusters = append(clusters, parseUpdate(fmt.Sprintf("Cluster c%d@1", i)))
-	}
-	r.Publish(translate.Result{Delta: clusters})
-	for range 100 {
-		l := r.lift(b, &corev3.Node{Cluster: "shop/a"})
-		if err := r.at(l.stream).handle(&delta.Request{TypeUrl: rds, ResourceNamesSubscribe: []string{delta.Wildcard}}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	edits := [2]translate.Result{{Delta: updates("RouteConfiguration r@1")}, {Delta: updates("RouteConfiguration r@2")}}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		r.Publish(edits[i%2])
 	}
 }
 

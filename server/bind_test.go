@@ -1,18 +1,15 @@
-package server
+package server_test
 
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
-
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -24,7 +21,7 @@ const inUse = "Error adding/updating listener(s) http: cannot bind '127.0.0.1:80
 // A listener whose bind failed is sent again, alone, until Envoy takes it, and
 // stays rejected meanwhile; one with another fault is not.
 func TestAListenerWhoseBindFailedIsSentAgain(t *testing.T) {
-	r := start(t, Options{BindRetry: time.Millisecond})
+	r := start(t, server.Options{BindRetry: time.Millisecond})
 	r.publish("Listener bad@1", "Listener http@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -34,18 +31,18 @@ func TestAListenerWhoseBindFailedIsSentAgain(t *testing.T) {
 	c.nack(c.want("Listener bad@1"), "Error adding/updating listener(s) bad: no") // now it is clear whose words are whose
 	for range 3 {
 		response := c.want("Listener http@1")
-		r.until("it stays rejected", func() bool { return r.audience("shop/a")[0].state.Rejections == 2 })
+		r.until("it stays rejected", func() bool { return len(r.audience("shop/a")[0].rejected()) == 2 })
 		c.nack(response, inUse)
 	}
 	c.take("Listener http@1")
-	r.until("one rejection is left", func() bool { return r.audience("shop/a")[0].state.Rejections == 1 })
+	r.until("one rejection is left", func() bool { return len(r.audience("shop/a")[0].rejected()) == 1 })
 	c.barrier(r, "Cluster x@1") // nothing more
 }
 
 // An address that one listener leaves and another takes may be asked for too early:
 // Envoy takes the listeners of a response one after the other.
 func TestAListenerWhoseAddressIsStillAnothersIsSentAgain(t *testing.T) {
-	r := start(t, Options{BindRetry: time.Millisecond})
+	r := start(t, server.Options{BindRetry: time.Millisecond})
 	r.publish("Listener a@1", "Listener b@1")
 	c := r.connect("shop/a")
 	c.ask(lds)
@@ -54,7 +51,7 @@ func TestAListenerWhoseAddressIsStillAnothersIsSentAgain(t *testing.T) {
 	c.nack(c.want("Listener a@2 b@2"), "Error adding/updating listener(s) a: error adding listener: 'a' has duplicate address '127.0.0.1:80' as existing listener")
 	c.take("Listener b@2")
 	c.take("Listener a@2")
-	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.Rejections == 0 })
+	r.until("no rejection", func() bool { return len(r.audience("shop/a")[0].rejected()) == 0 })
 }
 
 // The same with a real Envoy, in a case that is no one's neighbour: the tests that go
@@ -76,21 +73,21 @@ func TestAnAddressMovesFromOneGatewayToAnother(t *testing.T) {
 
 // An edit takes the place of what was to be sent again.
 func TestAnEditOfAListenerWhoseBindFailedIsSentAtOnce(t *testing.T) {
-	r := start(t, Options{BindRetry: time.Hour})
+	r := start(t, server.Options{BindRetry: time.Hour})
 	r.publish("Listener http@1")
 	c := r.connect("shop/a")
 	c.ask(lds)
 	c.nack(c.want("Listener http@1"), inUse)
-	r.until("the rejection", func() bool { return r.audience("shop/a")[0].state.Rejections == 1 })
+	r.until("the rejection", func() bool { return len(r.audience("shop/a")[0].rejected()) == 1 })
 	r.publish("Listener http@2")
 	c.take("Listener http@2")
-	r.until("no rejection", func() bool { return r.audience("shop/a")[0].state.Rejections == 0 })
+	r.until("no rejection", func() bool { return len(r.audience("shop/a")[0].rejected()) == 0 })
 }
 
 // A real Envoy finds its port occupied; when the port is free, the Gateway is
 // programmed without any edit.
 func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
-	r := start(t, Options{BindRetry: 50 * time.Millisecond})
+	r := start(t, server.Options{BindRetry: 50 * time.Millisecond})
 	var occupied net.Listener
 	envoytest.Wait(t, "a port to occupy", func() (err error) {
 		occupied, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", envoytest.FreePort(t)))
@@ -107,10 +104,10 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 		echo: ir.Endpoint{Host: "127.0.0.1", Port: uint32(envoytest.Echo(t, "echo", "").Port())},
 	}
 	first := shop.first(ir.Static)
-	shop.Publish(translate.Result{Delta: first.Delta, Status: []status.Update{pendingGateway(1)}})
+	shop.Publish(translate.Result{Delta: first.Delta, Status: []status.Update{deltatest.PendingGateway("shop/a", 1)}})
 	envoytest.Start(t, envoytest.Options{XDSAddress: r.xds.String(), NodeCluster: "shop/a"})
 	shop.until("Envoy cannot bind", func() bool {
-		return strings.Contains(shop.verdicts.given["shop/a"].Unbound["shop/a/http"], "cannot bind")
+		return strings.Contains(shop.programmedOf("shop/a", "http").Message, "cannot bind")
 	})
 	messages := map[string]string{
 		"":     "1 of 2 listeners cannot be bound: http",
@@ -127,24 +124,4 @@ func TestEnvoyBindsAPortThatBecomesFree(t *testing.T) {
 	}
 	shop.judged("True")
 	shop.waitOK()
-}
-
-// programmedOf is Programmed of a Gateway, or of one of its listeners.
-func (r *running) programmedOf(gateway, listener string) metav1.Condition {
-	shown := r.shownStatus(ir.GatewayKey(gateway)).(*gwv1.GatewayStatus)
-	list := shown.Conditions
-	if listener != "" {
-		i := slices.IndexFunc(shown.Listeners, func(l gwv1.ListenerStatus) bool { return string(l.Name) == listener })
-		list = shown.Listeners[i].Conditions
-	}
-	return list[slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == "Programmed" })]
-}
-
-// shownStatus is the status of an object as the pages show it; nil where it has none.
-func (r *running) shownStatus(key manifest.Key) any {
-	list := r.board.List(func(other manifest.Key) bool { return other == key })
-	if len(list.Items) == 0 {
-		return nil
-	}
-	return list.Items[0].Status
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"net/http"
@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/translate"
 )
@@ -21,7 +22,7 @@ import (
 func TestBusyIsTold(t *testing.T) {
 	var now atomic.Pointer[admin.Busy]
 	now.Store(&admin.Busy{})
-	r := start(t, Options{Folder: askedFolder{busy: func() admin.Busy { return *now.Load() }}})
+	r := start(t, server.Options{Folder: askedFolder{busy: func() admin.Busy { return *now.Load() }}})
 	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

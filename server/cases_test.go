@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"crypto/tls"
@@ -18,13 +18,13 @@ import (
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/expect"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -83,14 +83,14 @@ type caseRun struct {
 // startCase starts gatefold with the options of a case, and an Envoy with arguments.
 func startCase(t *testing.T, c *cases.Case, args ...string) *caseRun {
 	t.Helper()
-	return startCaseOf(t, c, Options{BindRetry: 50 * time.Millisecond}, func(xds string) envoytest.Options {
+	return startCaseOf(t, c, server.Options{BindRetry: 50 * time.Millisecond}, func(xds string) envoytest.Options {
 		return envoytest.Options{XDSAddress: xds, Args: args}
 	})
 }
 
 // startCaseOf starts gatefold with the options of a case and of a server, and the Envoy that with returns
 // for an address of xDS.
-func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds string) envoytest.Options) *caseRun {
+func startCaseOf(t *testing.T, c *cases.Case, of server.Options, with func(xds string) envoytest.Options) *caseRun {
 	t.Helper()
 	options := c.Options
 	s, err := store.New(c.Store)
@@ -107,7 +107,7 @@ func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds stri
 		}
 	}
 	run := &caseRun{
-		running: start(t, server), t: t, store: s, address: address,
+		running: start(t, of), t: t, store: s, address: address,
 		extensions: map[string]bool{}, listeners: map[string]bool{}, speakTLS: c.TLS,
 		echoes: map[string]*envoytest.EchoServer{}, byName: map[string][]*envoytest.EchoServer{},
 		translator: translate.New(options), options: options,
@@ -119,15 +119,15 @@ func startCaseOf(t *testing.T, c *cases.Case, server Options, with func(xds stri
 
 // restart ends gatefold and starts it again, with these options of a server, while the Envoy runs on. As after each
 // start, nothing of the folder is known: the next apply publishes all of it, and not only what changed.
-func (run *caseRun) restart(server Options) {
+func (run *caseRun) restart(of server.Options) {
 	run.t.Helper()
 	s, err := store.New(run.c.Store)
 	if err != nil {
 		run.t.Fatal(err)
 	}
-	server.XDSAddress = run.xds.String()
+	of.XDSAddress = run.xds.String()
 	run.stop()
-	run.running, run.store, run.translator = start(run.t, server), s, translate.New(run.options)
+	run.running, run.store, run.translator = start(run.t, of), s, translate.New(run.options)
 }
 
 // apply publishes the folder of a step and waits until Envoy has taken it.
@@ -145,7 +145,7 @@ func (run *caseRun) apply(step cases.Step) {
 		streams := run.audience("default/eg")
 		return len(streams) > 0 && streams[0].settled()
 	})
-	run.release = xds.ReleaseOf(run.audience("default/eg")[0].version)
+	run.release = xds.ReleaseOf(run.audience("default/eg")[0].Envoy)
 	for _, request := range step.Requests {
 		if !request.Closed && request.URL.Scheme != "udp" {
 			run.envoy.WaitListener(run.addressOf(request) + ":" + request.URL.Port())
@@ -156,12 +156,13 @@ func (run *caseRun) apply(step cases.Step) {
 // addressOf is where a request goes: the address in the status of the Gateway that it
 // names.
 func (run *caseRun) addressOf(r expect.Request) string {
-	address := run.address
-	gateway, ok := run.shownStatus(ir.GatewayKey(r.Gateway)).(*gwv1.GatewayStatus)
-	if ok && len(gateway.Addresses) > 0 {
-		address = gateway.Addresses[0].Value
+	if r.Gateway == "" {
+		return run.address
 	}
-	return address
+	if gateway := run.gatewayStatus(r.Gateway); gateway != nil && len(gateway.Addresses) > 0 {
+		return gateway.Addresses[0].Value
+	}
+	return run.address
 }
 
 // noteListeners notes the addresses of a Gateway: an endpoint there is no backend, but the Gateway.

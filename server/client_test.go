@@ -1,11 +1,8 @@
-package server
+package server_test
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -13,12 +10,7 @@ import (
 	"testing"
 	"time"
 
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc"
@@ -26,9 +18,9 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -49,24 +41,24 @@ const patience = 2 * time.Minute
 
 // running is a server that serves on free ports.
 type running struct {
-	*Server
+	*server.Server
 	t          testing.TB
 	xds, admin net.Addr
 	stop       func() // and waits for the end
 }
 
-func start(t testing.TB, options Options) *running {
+func start(t testing.TB, options server.Options) *running {
 	t.Helper()
 	return startLogged(t, options, zerolog.New(zerolog.NewTestWriter(t)))
 }
 
-func startLogged(t testing.TB, options Options, log zerolog.Logger) *running {
+func startLogged(t testing.TB, options server.Options, log zerolog.Logger) *running {
 	t.Helper()
 	bound := make(chan [2]net.Addr, 1)
 	options.BarrierWait = cmp.Or(options.BarrierWait, time.Hour) // no test goes on because it ended
 	options.XDSAddress, options.AdminAddress = cmp.Or(options.XDSAddress, "127.0.0.1:0"), cmp.Or(options.AdminAddress, "127.0.0.1:0")
 	options.Listening = func(xds, admin net.Addr) { bound <- [2]net.Addr{xds, admin} }
-	s := New(options, log)
+	s := server.New(options, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -91,68 +83,14 @@ func startLogged(t testing.TB, options Options, log zerolog.Logger) *running {
 // "-Cluster web" for one that is gone; "Gateway: " before it names another.
 func (r *running) publish(changes ...string) {
 	r.t.Helper()
-	r.Publish(translate.Result{Delta: updates(changes...)})
-}
-
-func parseUpdate(change string) xds.Update {
-	gateway := "shop/a"
-	if g, rest, ok := strings.Cut(change, ": "); ok {
-		gateway, change = g, rest
-	}
-	change, gone := strings.CutPrefix(change, "-")
-	kind, name, _ := strings.Cut(change, " ")
-	name, content, _ := strings.Cut(name, "@")
-	u := xds.Update{Gateway: gateway, Type: typeOf(kind), Name: name}
-	if !gone {
-		u.Resource = resource(u.Type, name, content)
-	}
-	return u
-}
-
-func typeOf(kind string) string {
-	for _, typ := range delta.Types() {
-		if xds.ShortType(typ) == kind {
-			return typ
-		}
-	}
-	panic("no type " + kind)
-}
-
-// resource makes a valid message in which content stands somewhere; its version
-// is "content-" and the sum of the body.
-func resource(typ, name, content string) *xds.Resource {
-	var message proto.Message
-	switch typ {
-	case cds:
-		message = &clusterv3.Cluster{Name: name, AltStatName: content}
-	case eds:
-		message = &endpointv3.ClusterLoadAssignment{ClusterName: name, Policy: &endpointv3.ClusterLoadAssignment_Policy{
-			DropOverloads: []*endpointv3.ClusterLoadAssignment_Policy_DropOverload{{Category: content}}}}
-	case lds:
-		message = &listenerv3.Listener{Name: name, StatPrefix: content}
-	case rds:
-		message = &routev3.RouteConfiguration{Name: name, RequestHeadersToRemove: []string{content}}
-	case sds:
-		message = &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-			PrivateKey: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: content}}}}}
-	}
-	body, err := proto.Marshal(message)
-	if err != nil {
-		panic(err)
-	}
-	return &xds.Resource{Type: typ, Name: name, Version: versionOf(content, body), Body: body}
-}
-
-func versionOf(content string, body []byte) string {
-	sum := sha256.Sum256(body)
-	return content + "-" + hex.EncodeToString(sum[:4])
+	r.Publish(translate.Result{Delta: deltatest.Updates(changes...)})
 }
 
 // held returns a resource's entry for initial_resource_versions.
 func held(changes ...string) map[string]string {
 	versions := map[string]string{}
 	for _, change := range changes {
-		u := parseUpdate(change)
+		u := deltatest.Update(change)
 		versions[u.Name] = u.Resource.Version
 	}
 	return versions
@@ -291,7 +229,7 @@ func show(response *discoveryv3.DeltaDiscoveryResponse) string {
 	text := xds.ShortType(response.TypeUrl)
 	for _, r := range response.Resources {
 		content, _, _ := strings.Cut(r.Version, "-")
-		if versionOf(content, r.Resource.Value) != r.Version || r.Resource.TypeUrl != response.TypeUrl {
+		if deltatest.Version(content, r.Resource.Value) != r.Version || r.Resource.TypeUrl != response.TypeUrl {
 			content = "broken"
 		}
 		text += " " + r.Name + "@" + content
@@ -314,52 +252,3 @@ func (c *client) nack(response *discoveryv3.DeltaDiscoveryResponse, words string
 		ErrorDetail: status.New(codes.Internal, words).Proto(),
 	})
 }
-
-// until waits for a condition on the server's state.
-func (r *running) until(what string, condition func() bool) {
-	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		r.mu.Lock()
-		ok := condition()
-		r.mu.Unlock()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%s: not within %s", what, patience)
-		}
-	}
-}
-
-// one says whether a single stream serves the Gateway, and whether the condition holds of it. It asks under
-// until. An Envoy that has no CPU time for seconds may connect anew: for a moment there is no stream, or two.
-func (r *running) one(gateway string, condition func(st *stream) bool) bool {
-	streams := r.audience(gateway)
-	return len(streams) == 1 && condition(streams[0])
-}
-
-// quiet says whether an Envoy holds all that it is sent, and rejects nothing.
-func (st *stream) quiet() bool { return st.state == (delta.State{Idle: true}) && st.settled() }
-
-// asked waits until some stream of shop/a or the union asks for n types.
-func (r *running) asked(n int) {
-	r.t.Helper()
-	r.until(fmt.Sprintf("%d types asked for", n), func() bool {
-		for _, st := range append(r.audience("shop/a"), r.audience("")...) {
-			if len(st.Progress()) >= n {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// answered reports whether nothing of a type, which the stream asked for, is due or unanswered.
-func (st *stream) answered(typ string) bool {
-	progress, asked := st.Progress()[typ]
-	return asked && progress.Pending == 0
-}
-
-// settled reports whether nothing is to be sent or answered, and that the Envoy asked for all
-// tables of its scope: a new listener asks for its own a moment after it was accepted.
-func (st *stream) settled() bool { return st.state.Idle && len(st.lacks) == 0 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
 	"github.com/gatefold/gatefold/examples/echo/handler"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate/cases"
 )
 
@@ -189,7 +190,7 @@ func (run *caseRun) waitClosed() {
 	run.t.Helper()
 	run.until("the tables to be closed", func() bool {
 		for _, st := range run.audience("default/eg") {
-			if !st.settled() || st.Progress()[rds].Removing > 0 {
+			if !st.settled() || st.of(rds).Removing > 0 {
 				return false
 			}
 		}
@@ -237,28 +238,18 @@ func TestTablesAreClosedWhateverTheStream(t *testing.T) {
 		restarts bool
 	}{{"incremental", delta, false}, {"state of the world", world, false}, {"restart", delta, true}, {"restart in the state of the world", world, true}} {
 		t.Run(way.name, func(t *testing.T) {
-			run := startCaseOf(t, &cases.Case{}, Options{}, way.envoy)
+			run := startCaseOf(t, &cases.Case{}, server.Options{}, way.envoy)
 			run.apply(closedFolder(t, "", plainGateway, plainHTTP(8081)))
 			gateway, listener, stays := run.dial("8071", ""), run.dial("8081", ""), run.dial("8090", "")
 			for _, c := range []*kept{gateway, listener, stays} {
 				c.answers(t, "x", 200)
 			}
-			before := map[string]string{}
-			run.locked(func() {
-				for name := range run.union.Names(rds) {
-					before[name] = run.union.Entry(rds, name).Version
-				}
-			})
 			after := closedFolder(t, "", denied)
 			if way.restarts {
-				run.restart(Options{})
+				run.restart(server.Options{})
 			}
 			run.apply(after)
-			for _, table := range []string{"default/two/http-8071/filters-2", "default/eg/http-8081/filters-2"} {
-				run.until(table+" to be closed", func() bool {
-					return run.one("default/eg", func(st *stream) bool { now, held := st.Held(rds, table); return held && now != before[table] })
-				})
-			}
+			run.waitClosed()
 			gateway.ends(t, "x", 404)
 			listener.ends(t, "x", 404)
 			stays.answers(t, "x", 403)

@@ -1,8 +1,7 @@
-package server
+package server_test
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +12,11 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	headerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/header_mutation/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"github.com/rs/zerolog"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -95,7 +93,7 @@ func TestATableThatIsGoneIsClosed(t *testing.T) {
 		r.publish("-Cluster web", "-RouteConfiguration "+wildTable, "Cluster other@1")
 		publish(r, listening("shop/a", "192.0.2.1", "b.test", "x.a.test"))
 	}
-	r, standby := start(t, Options{}), start(t, Options{})
+	r, standby := start(t, server.Options{}), start(t, server.Options{})
 	begin(r)
 	end(standby)
 	c := r.connect("shop/a")
@@ -128,14 +126,18 @@ func TestATableThatIsGoneIsClosed(t *testing.T) {
 			c.ack(c.next())
 			c.resume(rds, versions, wildTable)
 			if told != "closed" {
-				c.closes(wildTable, "421 b.test x.a.test", "404 *")
+				if now := c.closes(wildTable, "421 b.test x.a.test", "404 *"); now != version {
+					t.Errorf("%s %s: another version of the same answers: %s and %s", name, told, now, version)
+				}
 			}
 			server.until(name+" "+told+" to be closed", func() bool {
-				return server.one("shop/a", func(st *stream) bool {
-					now, _ := st.Held(rds, wildTable)
-					return now == version && st.Progress()[rds].Removing == 0
+				return server.one("shop/a", func(st seen) bool {
+					return st.of(rds).Acked == 1 && st.answered(rds) && st.of(rds).Removing == 0
 				})
 			})
+			if len(c.got) > 0 {
+				t.Errorf("%s %s: it is also sent %s", name, told, show(<-c.got))
+			}
 			c.close()
 			server.until("it is gone", func() bool { return len(server.audience("shop/a")) == 0 })
 		}
@@ -145,7 +147,7 @@ func TestATableThatIsGoneIsClosed(t *testing.T) {
 // Nothing else of the folder, and no client that does not answer, keeps a table open: here an answer to a cluster is
 // awaited for an hour.
 func TestATableIsClosedThoughTheEnvoyDoesNotAnswer(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "RouteConfiguration "+httpTable+"@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -161,7 +163,7 @@ func TestATableIsClosedThoughTheEnvoyDoesNotAnswer(t *testing.T) {
 func TestAnEarlierTableIsClosedThoughTheEnvoyDoesNotAnswer(t *testing.T) {
 	const earlier = "shop/a/http-80/filters-1"
 	table := xds.RouteConfiguration(httpTable, nil)
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1")
 	r.Publish(translate.Result{Delta: []xds.Update{{Gateway: "shop/a", Type: rds, Name: httpTable, Resource: &table}}})
 	c := r.connect("shop/a")
@@ -177,7 +179,7 @@ func TestAnEarlierTableIsClosedThoughTheEnvoyDoesNotAnswer(t *testing.T) {
 // What an Envoy does not request any more is not sent, and names that are not those of a table of its Gateway are
 // answered as before. No answer says what another Gateway serves.
 func TestNamesThatAreNotClosed(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("RouteConfiguration "+httpTable+"@1", "shop/b: Listener web@1")
 	r.Publish(translate.Result{Delta: []xds.Update{listening("shop/b", "192.0.2.1", "b.test")}})
 	c := r.connect("shop/a")
@@ -204,7 +206,7 @@ func TestNamesThatAreNotClosed(t *testing.T) {
 
 // Listeners of earlier generations get answers that they can give, and a port with many hostnames small tables.
 func TestFormsOfClosedTables(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	names := make([]string, ir.MaxMisdirected+1)
 	for i := range names {
 		names[i] = fmt.Sprintf("h%03d.test", i)
@@ -231,7 +233,7 @@ func TestFormsOfClosedTables(t *testing.T) {
 
 // Canaries and the other Envoys get closed tables by what each of them has.
 func TestATableIsClosedForCanariesFirst(t *testing.T) {
-	r := start(t, Options{Staging: Staging{Wait: time.Hour}})
+	r := start(t, server.Options{Staging: server.Staging{Wait: time.Hour}})
 	r.publish("Cluster web@1", "RouteConfiguration "+httpTable+"@1")
 	open := func(canary bool) *client {
 		c := r.connect("")
@@ -263,7 +265,7 @@ func TestATableIsClosedForCanariesFirst(t *testing.T) {
 // The same in the state of the world: when the table goes, and for a client that comes back with a table of before, or
 // with the closed one.
 func TestATableThatIsGoneIsClosedInTheStateOfTheWorld(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "RouteConfiguration "+httpTable+"@1")
 	take := func(c *worldClient) *discoveryv3.DiscoveryResponse {
 		t.Helper()
@@ -302,67 +304,12 @@ func TestATableThatIsGoneIsClosedInTheStateOfTheWorld(t *testing.T) {
 	r.until("it is gone", func() bool { return len(r.audience("shop/a")) == 0 })
 	c = open(closed.VersionInfo)
 	r.until("it is known to have the closed table", func() bool {
-		return r.one("shop/a", func(st *stream) bool {
-			_, has := st.Held(rds, httpTable)
-			return has && st.answered(rds) && st.Progress()[rds].Removing == 0
+		return r.one("shop/a", func(st seen) bool {
+			return st.of(rds).Acked == 1 && st.answered(rds) && st.of(rds).Removing == 0
 		})
 	})
 	r.publish("RouteConfiguration " + httpTable + "@2")
 	if got := take(c); answersOf(t, got.Resources[0].Value) != nil {
 		t.Fatalf("%s", got)
 	}
-}
-
-// What waits to be closed does not grow with the number of requests, and ends with the subscription, though nothing is sent.
-func TestNamesThatWaitToBeClosedAreBounded(t *testing.T) {
-	s := New(Options{BarrierWait: time.Hour}, zerolog.Nop())
-	l := s.dial(t, "shop/a") // a Gateway of which nothing is known
-	names := make([]string, 1000)
-	for i := range names {
-		names[i] = fmt.Sprintf("shop/a/https-443/%06d.test/filters-2", i)
-	}
-	send := func(request *delta.Request) (waiting int) {
-		t.Helper()
-		if err := s.at(l.stream).handle(request); err != nil {
-			t.Fatal(err)
-		}
-		return l.Progress()[rds].Removing
-	}
-	for range 10 {
-		if n := send(&delta.Request{TypeUrl: rds, ResourceNamesSubscribe: names}); n != len(names) {
-			t.Fatalf("%d names wait, want %d", n, len(names))
-		}
-	}
-	if n := send(&delta.Request{TypeUrl: rds, ResourceNamesUnsubscribe: names}); n != 0 {
-		t.Errorf("%d names wait that nobody requests", n)
-	}
-}
-
-// A client that requests as many names as it may, all of which are answered with closed tables, costs a bounded amount
-// of memory.
-func TestClosedTablesAreBounded(t *testing.T) {
-	s := New(Options{BarrierWait: time.Hour}, zerolog.Nop())
-	s.Publish(translate.Result{Delta: append(updates("Cluster web@1"), listening("shop/a", "192.0.2.1", "a.test"))})
-	begin := heapNow()
-	l := s.dial(t, "shop/a")
-	names := make([]string, maxStrangers-1)
-	for i := range names {
-		names[i] = fmt.Sprintf("shop/a/https-443/%06d.test/filters-2", i)
-	}
-	if err := s.at(l.stream).handle(&delta.Request{TypeUrl: rds, ResourceNamesSubscribe: names}); err != nil {
-		t.Fatal(err)
-	}
-	envoytest.Wait(t, "all to be closed", func() (err error) {
-		l.turn(t)
-		s.locked(func() {
-			if closed := l.Progress()[rds].Accepted; closed < len(names) {
-				err = fmt.Errorf("%d are", closed)
-			}
-		})
-		return err
-	})
-	if grown := heapNow() - begin; grown > 64<<20 {
-		t.Errorf("the heap grew by %d MiB", grown>>20)
-	}
-	runtime.KeepAlive(l)
 }

@@ -1,17 +1,15 @@
-package server
+package server_test
 
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
@@ -54,17 +52,14 @@ func (p *shopPort) answersTo(path string, status int) {
 // holdsTree waits until the Envoy holds all, and reports whether its table is compiled.
 func (p *shopPort) holdsTree(edge *envoytest.Envoy, rejections int) (tree bool) {
 	p.t.Helper()
-	p.until("it holds all", func() bool {
-		st := p.audience("shop/a")[0]
-		return st.state == (delta.State{Idle: true, Rejections: rejections}) && st.settled()
-	})
+	p.until("it holds all", func() bool { return p.rejects("shop/a", rejections) })
 	return strings.Contains(edge.ConfigDump(), "prefix_match_map")
 }
 
 // Of a compiled table with a bad route, Envoy serves all others in their newest form,
 // and the bad one answers 500 in every list that has it.
 func TestEnvoyServesAllButABadRouteOfACompiledTable(t *testing.T) {
-	shop := newShop(t, Options{})
+	shop := newShop(t, server.Options{})
 	edge := envoytest.Start(t, envoytest.Options{XDSAddress: shop.xds.String(), NodeCluster: "shop/a"})
 	shop.serve(ir.Static)
 	for name, spoil := range faults() {
@@ -136,27 +131,23 @@ func (f *folded) write(name, text string) {
 	f.Publish(f.translator.Apply(f.store.Apply(cases.Tree(f.files))))
 }
 
-// trees counts the streams that hold a compiled table and refuse nothing.
-func (f *folded) trees() (count int) {
-	for _, st := range f.audience("default/eg") {
-		for name := range st.scope.Names(rds) {
-			e := st.scope.Entry(rds, name)
-			held, _ := st.Held(rds, name)
-			if held == e.Version && isTree(e.Body) && st.state == (delta.State{Idle: true}) && st.settled() {
-				count++
-			}
+// trees returns how many Envoys have a compiled table, once each of them has answered all and rejects nothing.
+func (f *folded) trees(envoys []*envoytest.Envoy) (count int) {
+	streams := f.audience("default/eg")
+	if len(streams) != len(envoys) || f.rejectedParts("default/eg") > 0 {
+		return 0
+	}
+	for _, st := range streams {
+		if !st.settled() || len(st.rejected()) > 0 {
+			return 0
+		}
+	}
+	for _, e := range envoys {
+		if strings.Contains(e.ConfigDump(), "prefix_match_map") {
+			count++
 		}
 	}
 	return count
-}
-
-// isTree reports whether some host of a table is compiled.
-func isTree(table []byte) bool {
-	config := &routev3.RouteConfiguration{}
-	if err := proto.Unmarshal(table, config); err != nil {
-		panic(err)
-	}
-	return slices.ContainsFunc(config.VirtualHosts, func(h *routev3.VirtualHost) bool { return h.Matcher != nil })
 }
 
 // A rule of a large host whose match Envoys reject, and that is in every leaf of its tree, is
@@ -164,20 +155,20 @@ func isTree(table []byte) bool {
 // edits go on, also for an Envoy that comes later, and a change of the rule is enough for it to
 // serve again, in a tree.
 func TestARejectedRuleOfACompiledHostIsQuarantined(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true})
+	f := startBlaming(t, server.Options{})
 	f.crowd("one.example")
-	f.small("edge-1")
+	edges := []*envoytest.Envoy{f.small("edge-1")}
 	f.leads("/c19/r14", "one.example")
-	f.until("it holds a tree", func() bool { return f.trees() == 1 })
+	f.until("it holds a tree", func() bool { return f.trees(edges) == 1 })
 	f.everywhere("bad.example", tooBig)
-	f.waitFor(httpRoute("everywhere"), "edge-1", "max program size", "UnsupportedValue")
+	f.waitFor(httpRoute("everywhere"), "edge-1", otherLimit, "UnsupportedValue")
 	f.crowd("two.example")
 	f.leads("/c0/r0", "two.example")
 	f.leads("/c19/r14", "two.example")
-	f.small("edge-2")
+	edges = append(edges, f.small("edge-2"))
 	f.until("both hold the newest", func() bool {
 		streams := f.audience("default/eg")
-		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.Rejections+streams[1].state.Rejections == 0
+		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && f.rejectedParts("default/eg") == 0
 	})
 	f.everywhere("good.example", "[a-z]+")
 	for _, path := range []string{"/c0/none", "/c19/none", "/elsewhere"} {
@@ -189,5 +180,5 @@ func TestARejectedRuleOfACompiledHostIsQuarantined(t *testing.T) {
 			return err
 		})
 	}
-	f.until("both hold a tree", func() bool { return f.trees() == 2 })
+	f.until("both hold a tree", func() bool { return f.trees(edges) == 2 })
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"io"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate/ir"
 )
 
@@ -105,25 +106,18 @@ func (c *cable) cut() {
 // An Envoy whose connection is cut serves on, comes back by itself, is sent
 // nothing that it holds, and the next edit reaches it; no request fails.
 func TestACutConnectionCostsNothing(t *testing.T) {
-	shop := newShop(t, Options{})
+	shop := newShop(t, server.Options{})
 	wire := newCable(t, shop.xds.String())
 	envoytest.Start(t, envoytest.Options{XDSAddress: wire.Addr().String(), NodeCluster: "shop/a"})
 	shop.serve(ir.EDS)
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{
 		Targets: []envoytest.Target{{Name: "shop", Request: envoytest.Request{Address: shop.address}}},
 	})
-	settled := func(id uint64) {
-		t.Helper()
-		shop.until("the Envoy is back", func() bool {
-			streams := shop.audience("shop/a")
-			return len(streams) == 1 && streams[0].id > id && streams[0].settled()
-		})
-	}
 	for i := range 3 {
-		settled(0)
-		id, pushes := shop.streamID, pushesIn(shop.get(t, "/metrics"))
+		id := shop.alone(0)
+		pushes := pushesIn(shop.get(t, "/metrics"))
 		wire.cut()
-		settled(id)
+		shop.alone(id)
 		if now := pushesIn(shop.get(t, "/metrics")); now != pushes {
 			t.Errorf("sent again:\n%s\nbefore:\n%s", now, pushes)
 		}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/delta"
 )
 
 // A server that has not loaded the folder yet takes nothing away and answers
 // nothing, not even that a name does not exist.
 func TestNothingIsAnsweredBeforeTheFirstLoad(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster old@1"))
 	c.ask(lds)
@@ -31,7 +30,7 @@ func TestNothingIsAnsweredBeforeTheFirstLoad(t *testing.T) {
 
 // An empty load is not an answer either: nothing says that the Gateway is gone.
 func TestAGatewayThatIsNotKnownIsSentNothing(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster old@1"))
 	r.waits(1)
@@ -42,7 +41,7 @@ func TestAGatewayThatIsNotKnownIsSentNothing(t *testing.T) {
 }
 
 func TestAnEditSendsWhatItChangesAndNothingElse(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "Cluster api@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.take("Cluster api@1 web@1")
@@ -71,7 +70,7 @@ func connected(r *running) *client {
 // A swap of a backend: the new cluster, its ACK, listeners, routes, and the old
 // cluster last.
 func TestTheOrderOfASwapIsGatedByAnswers(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.take("Cluster old@1")
@@ -95,7 +94,7 @@ func TestTheOrderOfASwapIsGatedByAnswers(t *testing.T) {
 // A cluster comes back before the Envoy has answered its removal: routes to it wait until it
 // is there again.
 func TestAClusterComesBackWhileItsRemovalIsUnanswered(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster a@1", "Cluster b@1", "Listener http@1", "RouteConfiguration r1@b", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.take("Cluster a@1 b@1")
@@ -123,7 +122,7 @@ func (c *client) barrier(r *running, change string) {
 // Envoy withholds the CDS ACK while a cluster warms: it is waited for, but not
 // longer than BarrierWait.
 func TestTheWaitForClustersIsBounded(t *testing.T) {
-	r := start(t, Options{BarrierWait: 20 * time.Millisecond})
+	r := start(t, server.Options{BarrierWait: 20 * time.Millisecond})
 	r.publish("Cluster web@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.want("Cluster web@1")
@@ -134,19 +133,8 @@ func TestTheWaitForClustersIsBounded(t *testing.T) {
 	c.barrier(r, "Cluster x@1")
 }
 
-func TestWithoutPhasesEverythingGoesAtOnce(t *testing.T) {
-	r := start(t, Options{unordered: true})
-	r.publish("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
-	c := connected(r)
-	c.takeAny("Cluster old@1", "Listener http@1", "RouteConfiguration r1@1 r2@1")
-	r.until("all accepted", func() bool { return r.audience("shop/a")[0].settled() })
-	r.publish("-Cluster old", "Cluster new@1", "RouteConfiguration r1@2")
-	c.want("Cluster new@1 -old")
-	c.want("RouteConfiguration r1@2") // no answer was given
-}
-
 func TestEndpointsDoNotWaitForTheClustersAnswer(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "ClusterLoadAssignment web@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -158,7 +146,7 @@ func TestEndpointsDoNotWaitForTheClustersAnswer(t *testing.T) {
 // An updated cluster becomes warm only with endpoints that come behind it, and
 // Envoy does not ask for them.
 func TestEndpointsOfAHeldClusterAreSentAgain(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "ClusterLoadAssignment web@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -172,7 +160,7 @@ func TestEndpointsOfAHeldClusterAreSentAgain(t *testing.T) {
 }
 
 func TestOneRejectedByItselfIsNotSentAgain(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := connected(r)
 	c.take("Cluster web@1")
@@ -182,7 +170,7 @@ func TestOneRejectedByItselfIsNotSentAgain(t *testing.T) {
 	c.nack(c.want("RouteConfiguration r1@bad"), "missing ): ((")
 	c.take("RouteConfiguration r2@2")
 	r.until("the rejection is known", func() bool {
-		for rejected := range r.audience("shop/a")[0].Rejections() {
+		for _, rejected := range r.audience("shop/a")[0].rejected() {
 			return rejected.Name == "r1" && rejected.Words == "missing ): (("
 		}
 		return false
@@ -196,7 +184,7 @@ func TestOneRejectedByItselfIsNotSentAgain(t *testing.T) {
 // The innocents of a rejected response are sent again one by one, and who was
 // rejected is found.
 func TestTheInnocentsOfABatchAreSentAgain(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("RouteConfiguration r1@1", "RouteConfiguration r2@bad", "RouteConfiguration r3@1")
 	c := r.connect("shop/a")
 	c.ask(rds, "r1", "r2", "r3")
@@ -210,7 +198,7 @@ func TestTheInnocentsOfABatchAreSentAgain(t *testing.T) {
 
 // Of clusters Envoy names the bad ones: they are not sent a second time.
 func TestEnvoysWordsNameTheCulprit(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster a@1", "Cluster b@bad", "Cluster c@1", "Listener http@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -227,7 +215,7 @@ func TestEnvoysWordsNameTheCulprit(t *testing.T) {
 
 // A cluster that stays rejected does not keep everybody's edits back for ever.
 func TestARejectedClusterHoldsRoutesForABoundedTime(t *testing.T) {
-	r := start(t, Options{BarrierWait: 20 * time.Millisecond})
+	r := start(t, server.Options{BarrierWait: 20 * time.Millisecond})
 	r.publish("Cluster a@bad", "Listener http@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -237,7 +225,7 @@ func TestARejectedClusterHoldsRoutesForABoundedTime(t *testing.T) {
 }
 
 func TestAReconnectGetsOnlyWhatDiffers(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster same@1", "Cluster edited@2", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@2")
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster same@1", "Cluster edited@1", "Cluster gone@1"))
@@ -252,7 +240,7 @@ func TestAReconnectGetsOnlyWhatDiffers(t *testing.T) {
 // After a reconnect clusters are asked for first; what listeners and routes of
 // the stream before still use is not known yet.
 func TestARemovalWaitsForTheRestOfAReconnect(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster new@1", "Listener http@1", "RouteConfiguration r1@2")
 	c := r.connect("shop/a")
 	c.resume(cds, held("Cluster old@1"))
@@ -265,7 +253,7 @@ func TestARemovalWaitsForTheRestOfAReconnect(t *testing.T) {
 }
 
 func TestTheNewestWinsWhileAnUpdateIsInFlight(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("RouteConfiguration r1@1")
 	c := r.connect("shop/a")
 	c.ask(rds, "r1")
@@ -285,7 +273,7 @@ func TestTheNewestWinsWhileAnUpdateIsInFlight(t *testing.T) {
 
 // One Envoy that does not read delays neither Publish nor another Envoy.
 func TestAStuckStreamDelaysNobody(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster a@1")
 	stuck := r.open("shop/a")
 	stuck.ask(cds)
@@ -301,14 +289,14 @@ func TestAStuckStreamDelaysNobody(t *testing.T) {
 }
 
 func TestAnUnsubscribedNameIsNotSent(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := r.connect("shop/a")
 	c.ask(rds, "r1", "r2")
 	c.take("RouteConfiguration r1@1 r2@1")
-	r.until("both held", func() bool { return r.audience("shop/a")[0].Progress()[rds].Accepted == 2 })
+	r.until("both held", func() bool { return r.audience("shop/a")[0].of(rds).Acked == 2 })
 	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResourceNamesUnsubscribe: []string{"r1"}})
-	r.until("r1 forgotten", func() bool { return r.audience("shop/a")[0].Progress()[rds].Accepted == 1 })
+	r.until("r1 forgotten", func() bool { return r.audience("shop/a")[0].of(rds).Acked == 1 })
 	r.publish("RouteConfiguration r1@2", "RouteConfiguration r2@2")
 	c.take("RouteConfiguration r2@2")
 	c.ask(rds, "r1")
@@ -319,7 +307,7 @@ func TestAnUnsubscribedNameIsNotSent(t *testing.T) {
 
 // An answer to what was forgotten since says nothing of what was sent anew.
 func TestAnOldAnswerIsNotTakenForANewOne(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := r.connect("shop/a")
 	c.ask(rds, "r1")
@@ -336,12 +324,12 @@ func TestAnOldAnswerIsNotTakenForANewOne(t *testing.T) {
 }
 
 func TestARejectedRemovalIsNotRepeated(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Listener a@1")
 	c := r.connect("shop/a")
 	c.ask(lds)
 	c.take("Listener a@1")
-	r.until("accepted", func() bool { return r.audience("shop/a")[0].Progress()[lds].Accepted > 0 })
+	r.until("accepted", func() bool { return r.audience("shop/a")[0].of(lds).Acked > 0 })
 	r.publish("-Listener a")
 	c.nack(c.want("Listener -a"), "no")
 	r.until("answered", func() bool { return r.audience("shop/a")[0].answered(lds) })
@@ -351,7 +339,7 @@ func TestARejectedRemovalIsNotRepeated(t *testing.T) {
 
 // A rejected cluster that is taken away is no longer waited for.
 func TestATakenAwayClusterIsNotWaitedFor(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster a@bad", "Listener http@1")
 	c := r.connect("shop/a")
 	c.ask(cds)
@@ -362,7 +350,7 @@ func TestATakenAwayClusterIsNotWaitedFor(t *testing.T) {
 }
 
 func TestBatchesAreBounded(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	const batch = 500 // names of one response
 	var many []string
 	for i := range batch + 1 {
@@ -383,7 +371,7 @@ func TestBatchesAreBounded(t *testing.T) {
 }
 
 func TestANameThatDoesNotExistIsAnsweredAndComesLater(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster a@1")
 	c := r.connect("shop/a")
 	c.ask(eds, "a")
@@ -394,7 +382,7 @@ func TestANameThatDoesNotExistIsAnsweredAndComesLater(t *testing.T) {
 
 // An empty request asks for all clusters and listeners, but not for all tables.
 func TestAnEmptyRequestForTablesAsksForNone(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := r.connect("shop/a")
 	c.ask(rds)
@@ -405,7 +393,7 @@ func TestAnEmptyRequestForTablesAsksForNone(t *testing.T) {
 // A listener that makes room for another goes in the same response: Envoy
 // refuses two of one address.
 func TestAListenerGoesWithItsSuccessor(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Listener http-80@1")
 	c := r.connect("shop/a")
 	c.ask(lds)
@@ -418,7 +406,7 @@ func TestAListenerGoesWithItsSuccessor(t *testing.T) {
 // An Envoy that has heard nothing of clusters does not ask for listeners. One
 // that tells what it holds has heard.
 func TestWhoAsksForAllIsToldThatThereIsNothing(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	early := r.connect("shop/a")
 	early.ask(cds)
 	r.waits(1)
@@ -434,7 +422,7 @@ func TestWhoAsksForAllIsToldThatThereIsNothing(t *testing.T) {
 }
 
 func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("shop/a: Cluster shared@1", "shop/b: Cluster shared@1", "shop/b: Cluster b@1")
 	c := r.connect("everything")
 	c.ask(cds)
@@ -442,7 +430,10 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	c.ask(rds, "none")
 	c.takeAny("Cluster b@1 shared@1", "Listener", "RouteConfiguration -none")
 	r.publish("shop/a: -Cluster shared") // shop/b still has it
-	r.until("shop/b's is served", func() bool { return r.union.Entry(cds, "shared") != nil })
+	late := r.connect("everything")
+	late.ask(cds)
+	late.take("Cluster b@1 shared@1")
+	late.close()
 	r.publish("shop/b: Cluster b@2")
 	c.take("Cluster b@2")
 	r.publish("shop/b: Cluster b@3")
@@ -450,30 +441,6 @@ func TestAClusterNameWithoutSlashGetsAllGateways(t *testing.T) {
 	r.publish("shop/b: -Cluster shared")
 	c.take("Cluster -shared")
 	r.figures(t, `gatefold_xds_resources{type="Cluster"} 1`)
-}
-
-// A mistake of ours on one stream ends that stream and nothing else.
-func TestAPanicEndsOneStream(t *testing.T) {
-	r := start(t, Options{})
-	r.publish("Cluster a@1", "Listener l@1")
-	c := r.connect("shop/a")
-	c.ask(lds)
-	c.take("Listener l@1")
-	r.locked(func() {
-		r.scopes["shop/a"].Put(delta.Update{Gateway: "shop/a", Type: cds, Name: "a", Entry: &delta.Entry{}})
-	})
-	bad := r.connect("shop/a")
-	bad.ask(cds)
-	select {
-	case err := <-bad.failed:
-		if status.Code(err) != codes.Internal {
-			t.Errorf("the stream ended with %v", err)
-		}
-	case <-time.After(patience):
-		t.Fatal("the stream goes on")
-	}
-	r.publish("Listener l@2")
-	c.take("Listener l@2")
 }
 
 // bigClusters are changes of 200 KB each: content, and version.

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -11,10 +11,11 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -27,7 +28,7 @@ type shopPort struct {
 }
 
 // startShop serves the port to an Envoy.
-func startShop(t *testing.T, options Options) *shopPort {
+func startShop(t *testing.T, options server.Options) *shopPort {
 	t.Helper()
 	shop := newShop(t, options)
 	envoytest.Start(t, envoytest.Options{XDSAddress: shop.xds.String(), NodeCluster: "shop/a"})
@@ -35,7 +36,7 @@ func startShop(t *testing.T, options Options) *shopPort {
 }
 
 // newShop is startShop before there is an Envoy.
-func newShop(t *testing.T, options Options) *shopPort {
+func newShop(t *testing.T, options server.Options) *shopPort {
 	t.Helper()
 	return shopOn(start(t, options))
 }
@@ -97,7 +98,8 @@ func (p *shopPort) serve(discovery ir.Discovery) {
 
 func (p *shopPort) first(discovery ir.Discovery) translate.Result {
 	p.t.Helper()
-	return translate.Result{Delta: append(p.cluster("c0", discovery), p.table("c0"), updateOf(xds.Listener(p.port)), updateOf(xds.RequirementFilter(nil)))}
+	delta := append(p.cluster("c0", discovery), p.table("c0"), updateOf(xds.Listener(p.port)), updateOf(xds.RequirementFilter(nil)))
+	return translate.Result{Delta: delta, Status: []status.Update{deltatest.PendingGateway("shop/a", 1)}}
 }
 
 func (p *shopPort) waitOK() {
@@ -118,20 +120,28 @@ func (p *shopPort) swap(i int, discovery ir.Discovery) {
 	now := append(p.cluster(after, discovery), p.table(after))
 	p.Publish(translate.Result{Delta: append(now, gone(p.cluster(before, discovery))...)})
 	p.until("the swap", func() bool {
-		st := p.audience("shop/a")[0]
-		_, has := st.Held(cds, before)
-		return !has && st.settled()
+		return p.audience("shop/a")[0].holdsAll(cds)
 	})
 }
 
-func swapUnderLoad(t *testing.T, options Options, discovery ir.Discovery) envoytest.Result {
-	shop := startShop(t, options)
+// swapBackwards is swap in the wrong order, each step once Envoy has the one before.
+func (p *shopPort) swapBackwards(i int, discovery ir.Discovery) {
+	p.t.Helper()
+	before, after := fmt.Sprintf("c%d", i), fmt.Sprintf("c%d", i+1)
+	for _, delta := range [][]xds.Update{append(gone(p.cluster(before, discovery)), p.table(after)), p.cluster(after, discovery)} {
+		p.Publish(translate.Result{Delta: delta})
+		p.until("a step", func() bool { return p.audience("shop/a")[0].holdsAll(cds) })
+	}
+}
+
+func swapUnderLoad(t *testing.T, discovery ir.Discovery, swap func(shop *shopPort, i int, discovery ir.Discovery)) envoytest.Result {
+	shop := startShop(t, server.Options{})
 	shop.serve(discovery)
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{
 		Targets: []envoytest.Target{{Name: "shop", Request: envoytest.Request{Address: shop.address}}},
 	})
 	for i := range 400 {
-		shop.swap(i, discovery)
+		swap(shop, i, discovery)
 	}
 	return load.Stop()
 }
@@ -139,7 +149,7 @@ func swapUnderLoad(t *testing.T, options Options, discovery ir.Discovery) envoyt
 func TestASwapUnderLoadLosesNoRequest(t *testing.T) {
 	for name, discovery := range map[string]ir.Discovery{"static": ir.Static, "EDS": ir.EDS} {
 		t.Run(name, func(t *testing.T) {
-			result := swapUnderLoad(t, Options{}, discovery)
+			result := swapUnderLoad(t, discovery, (*shopPort).swap)
 			t.Log(result)
 			if result.Failed > 0 || result.Requests == 0 {
 				t.Error("requests failed")
@@ -148,9 +158,10 @@ func TestASwapUnderLoadLosesNoRequest(t *testing.T) {
 	}
 }
 
-// The same test sees what happens without the phases.
+// The same test sees what happens without the phases: where the old cluster goes and routes lead to the new one before
+// that is there.
 func TestASwapWithoutPhasesLosesRequests(t *testing.T) {
-	result := swapUnderLoad(t, Options{unordered: true}, ir.EDS)
+	result := swapUnderLoad(t, ir.EDS, (*shopPort).swapBackwards)
 	t.Log(result)
 	if result.Failed == 0 {
 		t.Error("no request failed")
@@ -206,7 +217,7 @@ func faults() map[string]func(*routev3.Route) {
 // Of a table with a bad route among many, Envoy serves all others in their newest
 // form; without a change to what it serves while the bad one is searched.
 func TestEnvoyServesAllButABadRoute(t *testing.T) {
-	shop := startShop(t, Options{})
+	shop := startShop(t, server.Options{})
 	shop.serve(ir.Static)
 	var routes []*routev3.Route
 	for i := range 50 {
@@ -233,17 +244,13 @@ func TestEnvoyServesAllButABadRoute(t *testing.T) {
 		if name != "no regular expression" {
 			shop.answers("/r30", 500)
 		}
-		shop.until("one part is refused", func() bool {
-			return shop.one("shop/a", func(st *stream) bool {
-				return st.state == (delta.State{Idle: true, Rejections: 1}) && st.settled()
-			})
-		})
+		shop.until("one part is refused", func() bool { return shop.rejects("shop/a", 1) })
 		for i := 1; i < 50; i++ {
 			routes[i] = exactly(fmt.Sprint("r", i), 201)
 		}
 		shop.Publish(translate.Result{Delta: []xds.Update{shop.tableOf(routes...)}})
 		shop.answers("/r30", 201)
-		shop.until("nothing is refused", func() bool { return shop.one("shop/a", (*stream).quiet) })
+		shop.until("nothing is refused", func() bool { return shop.quiet("shop/a") })
 	}
 	result := load.Stop()
 	if result.Failed > 0 || result.Requests == 0 {
@@ -258,12 +265,12 @@ func TestEnvoyServesAllButABadRoute(t *testing.T) {
 // An Envoy that comes back after a restart of the server holds the same
 // configuration, because versions are sums of content: it is sent nothing.
 func TestAnEnvoyIsSentNothingAgainAfterARestart(t *testing.T) {
-	shop := startShop(t, Options{})
+	shop := startShop(t, server.Options{})
 	shop.serve(ir.EDS)
 	shop.stop()
-	again := start(t, Options{XDSAddress: shop.xds.String()})
+	again := start(t, server.Options{XDSAddress: shop.xds.String()})
 	again.Publish(shop.first(ir.EDS))
-	again.until("Envoy is back", func() bool { return again.one("shop/a", (*stream).settled) })
+	again.until("Envoy is back", func() bool { return again.one("shop/a", seen.settled) })
 	shop.waitOK()
 	pushes := regexp.MustCompile(`(?m)^gatefold_xds_pushes_total\{.*\} (.*)$`).FindAllStringSubmatch(again.get(t, "/metrics"), -1)
 	if len(pushes) == 0 {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/health"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -32,8 +33,7 @@ func (r *running) claiming(node, admin string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	var before int
-	r.locked(func() { before = len(r.audience("shop/a")) })
+	before := len(r.audience("shop/a"))
 	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds, Node: &corev3.Node{Id: node, Cluster: "shop/a", Metadata: metadata}})
 	r.until("connected", func() bool { return len(r.audience("shop/a")) == before+1 })
 }
@@ -52,7 +52,7 @@ func TestEnvoysAreAskedOnDemand(t *testing.T) {
 	hostile := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
 	defer hostile.Close()
 	admin := hostile.Listener.Addr().String()
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1")
 	r.claiming("b", strings.Replace(admin, "127.0.0.1", "localhost", 1))
 	r.claiming("a", admin)
@@ -79,7 +79,7 @@ func TestEnvoysAreAskedOnDemand(t *testing.T) {
 
 // A page that nobody reaches tells an empty list, not null.
 func TestNoEnvoys(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	var list map[string]json.RawMessage
 	r.read(t, "/api/v1/envoys", &list)
 	if string(list["envoys"]) != "[]" {
@@ -92,7 +92,7 @@ func TestNoEnvoys(t *testing.T) {
 func TestEnvoysAreAskedOverSockets(t *testing.T) {
 	folder := t.TempDir()
 	socket := func(name string) string { return "unix:" + filepath.Join(folder, name) }
-	r := start(t, Options{XDSAddress: socket("xds.sock")})
+	r := start(t, server.Options{XDSAddress: socket("xds.sock")})
 	dead := &ir.Cluster{
 		Name: "Service/shop/web/80", Endpoints: []ir.Endpoint{{Host: "127.0.0.1", Port: uint32(envoytest.FreePort(t))}},
 		Objects:  []manifest.Key{{Kind: "Service", Namespace: "shop", Name: "web"}},

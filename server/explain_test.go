@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
@@ -35,7 +36,7 @@ func TestExplainAnswersForWhatWasPublishedLast(t *testing.T) {
 		}
 		return out
 	}
-	r := start(t, Options{Folder: askedFolder{places: places}})
+	r := start(t, server.Options{Folder: askedFolder{places: places}})
 	page := "/api/v1/explain?url=" + url.QueryEscape("http://a.test/x")
 	if code, body := r.page(t, "GET", page, ""); code != http.StatusServiceUnavailable {
 		t.Errorf("before the first load: %d %s", code, body)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
-	"reflect"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -23,6 +23,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -65,17 +67,15 @@ type order struct {
 	Version  int  // of what is published
 	Edits    int  // that the table is ahead
 	Collect  bool // the garbage first
-	Rest     bool // wait until no stream has anything to do
 }
 
 // footprint are what it answers.
 type footprint struct {
-	Address   string
+	Address   string        // of xDS
+	Admin     string        // of the admin pages
 	Heap, RSS int           // live heap, and resident, in bytes
 	HeapMost  int           // the largest that the heap has been, in bytes
 	Allocated int           // on the heap since the start, in bytes
-	Waiting   int           // streams of which nothing is read
-	Streams   int           // that were sent something
 	Peak      int           // most resident since the answer before
 	CPU       time.Duration // of the process
 	Published time.Duration // that Publish took
@@ -83,18 +83,19 @@ type footprint struct {
 
 // serveFanout serves xDS on address and obeys the orders on its standard input.
 func serveFanout(address string) error {
-	bound := make(chan string, 1)
+	bound := make(chan [2]net.Addr, 1)
 	if path := os.Getenv(fanoutProfile); path != "" {
 		defer profile(path)()
 	}
-	s := New(Options{XDSAddress: address, AdminAddress: "127.0.0.1:0", Listening: func(xds, _ net.Addr) { bound <- xds.String() }}, zerolog.Nop())
+	s := server.New(server.Options{XDSAddress: address, AdminAddress: "127.0.0.1:0", Listening: func(xds, admin net.Addr) { bound <- [2]net.Addr{xds, admin} }}, zerolog.Nop())
 	go func() {
 		if err := s.Run(context.Background()); err != nil {
 			panic(err)
 		}
 	}()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	now := footprint{Address: <-bound}
+	addresses := <-bound
+	now := footprint{Address: addresses[0].String(), Admin: addresses[1].String()}
 	for {
 		if err := out.Encode(now); err != nil {
 			return err
@@ -111,32 +112,10 @@ func serveFanout(address string) error {
 			began = time.Now()
 			s.Publish(translate.Result{Delta: delta})
 		}
-		now = footprint{Published: time.Since(began), Waiting: int(s.intake.Waiting())}
-		if o.Rest {
-			s.awaitRest()
-		}
-		s.locked(func() {
-			for _, st := range s.audience("shop/a") {
-				now.Streams += int(min(reflect.ValueOf(st.Plan).Elem().FieldByName("nonce").Uint(), 1)) // it was sent something
-			}
-		})
+		now = footprint{Published: time.Since(began)}
 		if err := now.measure(o); err != nil {
 			return err
 		}
-	}
-}
-
-// awaitRest waits until no stream has anything to do.
-func (s *Server) awaitRest() {
-	for busy := true; busy; time.Sleep(time.Millisecond) {
-		busy = false
-		s.locked(func() {
-			for _, st := range s.audience("shop/a") {
-				for _, progress := range st.Progress() {
-					busy = busy || progress.Pending > 0
-				}
-			}
-		})
 	}
 }
 
@@ -145,15 +124,15 @@ func (o order) delta() (delta []xds.Update) {
 	version := o.Version
 	set := func(typ, name string, body []byte) {
 		delta = append(delta, xds.Update{Gateway: "shop/a", Type: typ, Name: name,
-			Resource: &xds.Resource{Type: typ, Name: name, Version: versionOf(strconv.Itoa(version), nil), Body: body}})
+			Resource: &xds.Resource{Type: typ, Name: name, Version: deltatest.Version(strconv.Itoa(version), nil), Body: body}})
 	}
 	for i := range o.Clusters {
 		name := clusterName(i)
-		set(cds, name, resource(cds, name, "x").Body)
-		set(eds, name, resource(eds, name, "x").Body)
+		set(cds, name, deltatest.Resource(cds, name, "x").Body)
+		set(eds, name, deltatest.Resource(eds, name, "x").Body)
 	}
 	if o.Clusters > 0 {
-		set(lds, "http", resource(lds, "http", "x").Body)
+		set(lds, "http", deltatest.Resource(lds, "http", "x").Body)
 	}
 	if version += o.Edits; o.Table > 0 {
 		body := make([]byte, o.Table)
@@ -212,7 +191,8 @@ func (f *footprint) measure(o order) error {
 // fanout is a server process.
 type fanout struct {
 	t       testing.TB
-	address string
+	address string // of xDS
+	admin   string // of the admin pages
 	in      *json.Encoder
 	out     *json.Decoder
 	end     func()
@@ -247,7 +227,8 @@ func startFanout(t testing.TB, address string) *fanout {
 		_ = command.Wait()
 	}
 	t.Cleanup(f.end)
-	f.address = f.answer().Address
+	first := f.answer()
+	f.address, f.admin = first.Address, first.Admin
 	return f
 }
 
@@ -271,7 +252,10 @@ func (f *fanout) order(o order) footprint {
 // measure returns the figures of a server that rests and has collected its garbage.
 func (f *fanout) measure() footprint {
 	f.t.Helper()
-	return f.order(order{Rest: true, Collect: true})
+	f.until("all responses to be answered", func() bool {
+		return f.figure("gatefold_xds_pushes_total") == f.figure("gatefold_xds_acks_total")
+	})
+	return f.order(order{Collect: true})
 }
 
 // peak returns the figures without a collection: its Peak is of what happened since the
@@ -330,12 +314,37 @@ func TestClientsThatNeverReadHoldOneTable(t *testing.T) {
 	}
 }
 
-// awaitStreams waits until n streams are sent something.
+// awaitStreams waits until n tables were sent.
 func (f *fanout) awaitStreams(n int) {
 	f.t.Helper()
-	for deadline := time.Now().Add(patience); f.order(order{Version: 1}).Streams < n; time.Sleep(time.Millisecond) {
+	f.until(fmt.Sprintf("%d streams", n), func() bool { return f.figure(`gatefold_xds_pushes_total{type="RouteConfiguration"}`) >= n })
+}
+
+func (f *fanout) until(what string, condition func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.t.Fatalf("not %d streams within %s", n, patience)
+			f.t.Fatalf("%s: not within %s", what, patience)
 		}
 	}
+}
+
+// figure returns the sum of the process's metrics whose names begin so.
+func (f *fanout) figure(name string) (sum int) {
+	f.t.Helper()
+	request, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, "http://"+f.admin+"/metrics", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	_, text := answerTo(f.t, request)
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, name) {
+			value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndex(line, " "):]), 64)
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			sum += int(value)
+		}
+	}
+	return sum
 }

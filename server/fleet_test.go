@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -15,8 +15,11 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 )
 
 // fleet are clients that cost little: they skip what they are sent and acknowledge
@@ -117,12 +120,12 @@ func (m *member) ask(version int) error {
 	for i := range m.clusters {
 		names = append(names, clusterName(i))
 		if version > 0 {
-			held[clusterName(i)] = versionOf(fmt.Sprint(version), nil)
+			held[clusterName(i)] = deltatest.Version(fmt.Sprint(version), nil)
 		}
 	}
 	table := map[string]string{}
 	if version > 0 {
-		table["r"] = versionOf(fmt.Sprint(version), nil)
+		table["r"] = deltatest.Version(fmt.Sprint(version), nil)
 	}
 	requests := []*discoveryv3.DeltaDiscoveryRequest{
 		{TypeUrl: cds, InitialResourceVersions: held, Node: &corev3.Node{Id: "test", Cluster: "shop/a", UserAgentName: "envoy"}},
@@ -208,4 +211,9 @@ func readResponse(from *bufio.Reader) (r skipped, err error) {
 		}
 	}
 	return r, nil
+}
+
+// canaryMetadata is the metadata of an Envoy of stage canary.
+func canaryMetadata() *structpb.Struct {
+	return &structpb.Struct{Fields: map[string]*structpb.Value{envoy.StageKey: structpb.NewStringValue(envoy.Canary)}}
 }

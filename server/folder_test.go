@@ -1,9 +1,7 @@
-package server
+package server_test
 
 import (
 	"context"
-	"net"
-	"net/http"
 
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
@@ -52,11 +50,3 @@ func (f askedFolder) Busy() admin.Busy {
 	}
 	return f.busy()
 }
-
-// adminPages are the admin pages for a listener of this address.
-func (s *Server) adminPages(address net.Addr) http.Handler {
-	return admin.NewHandler(s.adminOptions(), address)
-}
-
-// at is the session of a stream.
-func (s *Server) at(st *stream) session { return session{s.core, st} }

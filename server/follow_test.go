@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
@@ -14,7 +16,7 @@ import (
 // A reader that is slow gets the newest of each object, once; what Envoys answer is
 // followed, too.
 func TestAFeedTellsTheNewestOfEachObject(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	feed := r.FollowStatus()
 	class := func(generation int64) status.Update {
 		return status.Update{Key: manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}, Generation: generation, Status: &gwv1.GatewayClassStatus{}}
@@ -35,7 +37,7 @@ func TestAFeedTellsTheNewestOfEachObject(t *testing.T) {
 		t.Errorf("all are %+v", all)
 	}
 
-	r.Publish(translate.Result{Delta: updates("Cluster web@1", "Listener http@1"), Status: []status.Update{pendingGateway(1)}})
+	r.Publish(translate.Result{Delta: deltatest.Updates("Cluster web@1", "Listener http@1"), Status: []status.Update{deltatest.PendingGateway("shop/a", 1)}})
 	<-feed.Changed()
 	feed.Take(false)
 	c := r.connect("shop/a")
@@ -53,7 +55,7 @@ func TestAFeedTellsTheNewestOfEachObject(t *testing.T) {
 
 // The first Publish is told even when nothing has a status.
 func TestAFeedTellsOfAFirstPublishOfNothing(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	feed := r.FollowStatus()
 	r.Publish(translate.Result{})
 	<-feed.Changed()

@@ -1,26 +1,18 @@
-package server
+package server_test
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/server/connect"
-	"github.com/gatefold/gatefold/server/delta"
-	"github.com/gatefold/gatefold/server/mtls"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// noticesSoon are options by which a silent connection does not last long.
-func noticesSoon() Options { return Options{pingEvery: time.Second, pingWait: time.Second} }
 
 // beside returns the port of another Gateway on the same server.
 func (p *shopPort) beside(gateway string) *shopPort {
@@ -51,10 +43,10 @@ func (p *shopPort) alone(before uint64) (id uint64) {
 	p.t.Helper()
 	p.until("a stream that is settled", func() bool {
 		streams := p.audience(p.port.Gateway)
-		if len(streams) != 1 || streams[0].id <= before || !streams[0].settled() {
+		if len(streams) != 1 || streams[0].ID <= before || !streams[0].settled() {
 			return false
 		}
-		id = streams[0].id
+		id = streams[0].ID
 		return true
 	})
 	return id
@@ -63,7 +55,8 @@ func (p *shopPort) alone(before uint64) (id uint64) {
 // An Envoy that is frozen delays no other one. Its stream is ended, and once it
 // thaws it is served the newest.
 func TestAFrozenEnvoyDelaysNobody(t *testing.T) {
-	live := newShop(t, noticesSoon())
+	t.Parallel() // it waits for pings, 40 seconds
+	live := newShop(t, server.Options{})
 	frozen := live.beside("shop/b")
 	publish := func(status uint32) {
 		live.Publish(translate.Result{Delta: append(live.edit(status), frozen.edit(status)...)})
@@ -102,7 +95,8 @@ func TestAFrozenEnvoyDelaysNobody(t *testing.T) {
 // A connection on which nothing arrives any more, and which nobody closes, is
 // given up by both of its ends. Envoy serves meanwhile, and then the newest.
 func TestABlackHoleIsLeft(t *testing.T) {
-	shop := newShop(t, noticesSoon())
+	t.Parallel() // it waits for pings, 40 seconds
+	shop := newShop(t, server.Options{})
 	cable := newCable(t, shop.xds.String())
 	envoytest.Start(t, envoytest.Options{XDSAddress: cable.Addr().String(), NodeCluster: "shop/a"})
 	shop.serve(ir.EDS)
@@ -129,7 +123,7 @@ func TestABlackHoleIsLeft(t *testing.T) {
 func TestManyClustersFailNoRequest(t *testing.T) {
 	envoytest.Binary(t)
 	const clusters, requests = 2000, 4000
-	shop := newShop(t, Options{})
+	shop := newShop(t, server.Options{})
 	shop.Publish(translate.Result{Delta: append(shop.crowd("old", clusters), updateOf(xds.Listener(shop.port)), updateOf(xds.RequirementFilter(nil)))})
 
 	ended := make(chan []string, 1)
@@ -152,7 +146,7 @@ func TestManyClustersFailNoRequest(t *testing.T) {
 	}
 	load := envoytest.StartLoad(t, envoytest.LoadOptions{Rate: 500, Targets: targets})
 	shop.Publish(translate.Result{Delta: shop.crowd("new", clusters)})
-	shop.until("all is accepted", func() bool { return shop.one("shop/a", (*stream).quiet) })
+	shop.until("all is accepted", func() bool { return shop.quiet("shop/a") })
 	if result := load.Stop(); result.Failed > 0 || result.Requests == 0 {
 		t.Error(result)
 	}
@@ -201,60 +195,4 @@ func fromTheFirst(t *testing.T, address string, clusters, requests int) (failed 
 		sent++
 	}
 	return failed
-}
-
-// askAs asks as a node of this number, for a Gateway of its own that is not there.
-func (c *client) askAs(number int) {
-	c.t.Helper()
-	c.cluster = ""
-	c.send(&delta.Request{TypeUrl: cds, Node: &corev3.Node{Id: fmt.Sprint("node", number), Cluster: strangeGateway(number)}})
-}
-
-func strangeGateway(number int) string { return fmt.Sprint("none/gw", number) }
-
-// However many nodes come and go, at once and in turn, what is remembered of them
-// is bounded.
-func TestManyNodesThatComeAndGoAreForgotten(t *testing.T) {
-	const waves, atOnce = 24, 50 // more than maxWarned
-	r := start(t, Options{})
-	r.publish("Cluster web@1")
-	for wave := range waves {
-		var clients []*client
-		for i := range atOnce {
-			c := r.connect("")
-			c.askAs(wave*atOnce + i)
-			clients = append(clients, c)
-		}
-		r.until("they are there", func() bool { return len(r.scopes) == 1+atOnce })
-		for _, c := range clients {
-			c.close()
-		}
-		r.until("they are forgotten", func() bool { return len(r.scopes) == 1 })
-	}
-	r.locked(func() {
-		if len(r.warned) != maxWarned || len(r.verdicts.given) != 1 || len(r.refused.List(time.Now())) != 0 || len(r.quarantine.parts) != 0 {
-			t.Errorf("left are %d names, %d verdicts, %d refusals, %d parts in quarantine", len(r.warned),
-				len(r.verdicts.given), len(r.refused.List(time.Now())), len(r.quarantine.parts))
-		}
-	})
-}
-
-// Nodes that are refused leave no more than a bounded list.
-func TestManyNodesThatAreRefusedAreBounded(t *testing.T) {
-	s := startSecured(t, Options{Grants: mtls.Grants{"one.example": {"shop/a"}}})
-	s.publish("Cluster web@1")
-	by := s.as("one.example")
-	for i := range connect.MaxRefused + 50 {
-		c := s.openBy("", by)
-		c.askAs(i)
-		if _, err := c.stream.Recv(); err == nil || !strings.Contains(err.Error(), strangeGateway(i)) {
-			t.Fatal("not refused by name:", err)
-		}
-		c.close()
-	}
-	s.locked(func() {
-		if len(s.refused.List(time.Now())) != connect.MaxRefused || len(s.scopes) != 1 || len(s.warned) != 0 || len(s.verdicts.given) != 1 {
-			t.Errorf("left are %d refusals, %d Gateways, %d names, %d verdicts", len(s.refused.List(time.Now())), len(s.scopes), len(s.warned), len(s.verdicts.given))
-		}
-	})
 }

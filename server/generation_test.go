@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -20,6 +20,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -45,17 +48,15 @@ spec:
 // in place of /cart.
 func newUpgraded(t *testing.T) *upgraded {
 	t.Helper()
-	u := &upgraded{folded: startFolded(t, Options{}), earlier: start(t, Options{}), backend: envoytest.FreePort(t)}
+	u := &upgraded{folded: startFolded(t, server.Options{}), earlier: start(t, server.Options{}), backend: envoytest.FreePort(t)}
 	files := shopFiles("shop", u.backend)
 	maps.Copy(files, shopFiles("cart", u.backend))
 	u.apply(files)
 	var sent []xds.Update
-	u.locked(func() {
-		for r := range u.scopes["default/eg"].Resources() {
-			old := earlierOf(t, r)
-			sent = append(sent, xds.Update{Gateway: "default/eg", Type: old.Type, Name: old.Name, Resource: &old})
-		}
-	})
+	for _, r := range u.resources {
+		old := earlierOf(t, r)
+		sent = append(sent, xds.Update{Gateway: "default/eg", Type: old.Type, Name: old.Name, Resource: &old})
+	}
 	u.earlier.Publish(translate.Result{Delta: sent})
 	u.apply(map[string]string{"office.yaml": onlyOffice})
 	u.basket("/basket")
@@ -102,18 +103,17 @@ func withManager(t *testing.T, r *xds.Resource, change func(*hcmv3.HttpConnectio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return xds.Resource{Type: lds, Name: r.Name, Version: versionOf("changed", body), Body: body}
+	return xds.Resource{Type: lds, Name: r.Name, Version: deltatest.Version("changed", body), Body: body}
 }
 
 // breakListener has the new gatefold send a listener with a filter that no Envoy knows. It returns the right one.
 func (u *upgraded) breakListener(t *testing.T) (right xds.Update) {
 	t.Helper()
-	u.locked(func() {
-		scope := u.scopes["default/eg"]
-		for name := range scope.Names(lds) {
-			right = xds.Update{Gateway: "default/eg", Type: lds, Name: name, Resource: scope.Entry(lds, name).Resource}
+	for _, r := range u.resources {
+		if r.Type == lds {
+			right = xds.Update{Gateway: "default/eg", Type: lds, Name: r.Name, Resource: r}
 		}
-	})
+	}
 	broken := withManager(t, right.Resource, func(manager *hcmv3.HttpConnectionManager) {
 		unknown := &hcmv3.HttpFilter{Name: "later", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: &anypb.Any{TypeUrl: "type.googleapis.com/later.Filter"}}}
 		manager.HttpFilters = append([]*hcmv3.HttpFilter{unknown}, manager.HttpFilters...)
@@ -211,13 +211,12 @@ func (c *kept) wants(t *testing.T, status int, path string) {
 func TestTablesForAListenerOfBefore(t *testing.T) {
 	u := newUpgraded(t)
 	held := func(r *running, typ string) (versions map[string]string) {
+		var page admin.XDS
+		r.read(t, "/api/v1/xds", &page)
 		versions = map[string]string{}
-		r.locked(func() {
-			scope := r.scopes["default/eg"]
-			for name := range scope.Names(typ) {
-				versions[name] = scope.Entry(typ, name).Version
-			}
-		})
+		for _, resource := range page.Gateways[0].Resources[xds.ShortType(typ)] {
+			versions[resource.Name] = resource.Version
+		}
 		return versions
 	}
 	open := func(r *running) *client {

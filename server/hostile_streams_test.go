@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -54,11 +54,7 @@ func TestHostileStreams(t *testing.T) {
 	}
 	stop()
 	f.until("the hostile streams are gone", func() bool {
-		streams := len(f.union.streams)
-		for _, c := range f.scopes {
-			streams += len(c.streams)
-		}
-		return streams == 1 && f.strangers == 0 && len(f.scopes) == 1
+		return len(f.streams()) == 1
 	})
 	envoytest.Wait(t, "all goroutines to end", func() error {
 		if now := runtime.NumGoroutine(); now > routines+10 {

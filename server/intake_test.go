@@ -1,17 +1,19 @@
-package server
+package server_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gatefold/gatefold/server"
 )
 
 // waits waits until so many streams have nothing read of them.
 func (r *running) waits(n int) {
 	r.t.Helper()
 	want := fmt.Sprintf("\ngatefold_xds_waiting %d\n", n)
-	for deadline := time.Now().Add(patience); !strings.Contains(r.get(r.t.(*testing.T), "/metrics"), want); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(r.get(r.t, "/metrics"), want); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("not %d streams wait", n)
 		}
@@ -20,7 +22,7 @@ func (r *running) waits(n int) {
 
 // Streams that say nothing keep others from being served for a moment only.
 func TestStreamsThatSayNothingDelayNobody(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1")
 	const silent = 48 // three times as many as are at their first request at a time
 	for range silent {
@@ -34,7 +36,7 @@ func TestStreamsThatSayNothingDelayNobody(t *testing.T) {
 
 // Envoys that come before anything is loaded are told of where one looks for the reason.
 func TestWhoWaitsForTheFirstLoadIsToldOf(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	pages := func() string {
 		_, ready := r.page(t, "GET", "/readyz", "")
 		return ready + r.get(t, "/api/v1/problems")
@@ -77,9 +79,5 @@ func TestEnvoysThatComeBackTakeMemoryInTurn(t *testing.T) {
 // awaitWaiting waits until n streams have nothing read of them.
 func (f *fanout) awaitWaiting(n int) {
 	f.t.Helper()
-	for deadline := time.Now().Add(patience); f.order(order{Version: 1}).Waiting < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			f.t.Fatalf("not %d streams wait", n)
-		}
-	}
+	f.until(fmt.Sprintf("%d streams to wait", n), func() bool { return f.figure("gatefold_xds_waiting") >= n })
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
@@ -125,7 +126,7 @@ func (l *liar) leave(f *folded) {
 	<-l.ended
 	f.until("the liar is gone", func() bool {
 		for _, st := range f.audience("default/eg") {
-			if st.node == "liar" {
+			if st.Node == "liar" {
 				return false
 			}
 		}
@@ -168,7 +169,7 @@ func (f *folded) steady(path, host string) (stop func()) {
 
 // newLiars is a folder with two routes, in a server that waits for nobody's answer for long.
 func newLiars(t *testing.T) *folded {
-	f := startFolded(t, Options{BarrierWait: 50 * time.Millisecond})
+	f := startFolded(t, server.Options{BarrierWait: 50 * time.Millisecond})
 	f.route("aa", "aa.example", "")
 	f.route("bb", "bb.example", "")
 	return f
@@ -239,7 +240,7 @@ func TestLiarsThatComeAndGoMoveNothing(t *testing.T) {
 	f := newLiars(t)
 	edge := f.honest("edge")
 	f.leads("/bb", "bb.example")
-	f.until("it holds all", func() bool { return f.one("default/eg", (*stream).settled) })
+	f.until("it holds all", func() bool { return f.one("default/eg", seen.settled) })
 	sent := func() string { return edge.AdminGet("/stats?filter=update_(attempt|success|rejected)") }
 	before, said := sent(), f.says(httpRoute("bb"))
 	defer f.steady("/bb", "bb.example")()
@@ -259,11 +260,11 @@ func TestLiarsThatComeAndGoMoveNothing(t *testing.T) {
 // Of two Envoys of which one cannot serve a rule, the other serves it, whichever is faster
 // and whichever came first; the problem is not the rule's.
 func TestOneOfTwoEnvoysDecidesNothing(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true, BarrierWait: 50 * time.Millisecond})
+	f := startBlaming(t, server.Options{BarrierWait: 50 * time.Millisecond})
 	f.route("aa", "aa.example", "")
 	f.route("big", "big.example", tooBig)
 	small := f.small("small")
-	f.waitFor(httpRoute("big"), "small", "max program size")
+	f.waitFor(httpRoute("big"), "small", otherLimit)
 	f.leads("/aa", "aa.example")
 	small.Stop() // the port is the next one's
 	envoytest.Wait(t, "the rule without a rejection", func() error {
@@ -309,7 +310,7 @@ func TestOddRejectionsHurtNobody(t *testing.T) {
 	}
 	f.until("they have rejected something", func() bool {
 		for _, st := range f.audience("default/eg") {
-			if st.node == "odd" && st.state.Rejections > 0 {
+			if st.Node == "odd" && len(st.rejected()) > 0 {
 				return true
 			}
 		}

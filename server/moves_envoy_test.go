@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 )
@@ -70,7 +71,7 @@ func (run *caseRun) clean() {
 	run.t.Helper()
 	run.until("Envoy to accept the folder", func() bool {
 		streams := run.audience("default/eg")
-		return len(streams) == 1 && streams[0].settled() && streams[0].state.Rejections == 0
+		return len(streams) == 1 && streams[0].settled() && len(streams[0].rejected()) == 0
 	})
 }
 
@@ -114,13 +115,13 @@ func TestAddressesMoveBetweenListeners(t *testing.T) {
 // startMoves is startCase where nothing is tried again after a while.
 func startMoves(t *testing.T, exclusive bool) *caseRun {
 	t.Helper()
-	return startCaseOf(t, &cases.Case{Options: translate.Options{ExclusivePorts: exclusive}}, Options{BindRetry: time.Hour, Folder: askedFolder{}},
+	return startCaseOf(t, &cases.Case{Options: translate.Options{ExclusivePorts: exclusive}}, server.Options{BindRetry: time.Hour, Folder: askedFolder{}},
 		func(xds string) envoytest.Options { return envoytest.Options{XDSAddress: xds} })
 }
 
 // The same for an Envoy that speaks the state-of-the-world protocol.
 func TestAddressesMoveInTheStateOfTheWorld(t *testing.T) {
-	run := startCaseOf(t, &cases.Case{}, Options{BindRetry: time.Hour}, func(xds string) envoytest.Options {
+	run := startCaseOf(t, &cases.Case{}, server.Options{BindRetry: time.Hour}, func(xds string) envoytest.Options {
 		config, err := envoy.Bootstrap(envoy.Options{XDSAddress: xds, AdminAddress: "127.0.0.1:0", NodeID: "world", NodeCluster: "test"})
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +140,7 @@ func TestAddressesMoveWhileGatefoldIsAway(t *testing.T) {
 	run, port := startMoves(t, false), envoytest.FreePort(t)
 	run.apply(gatewaysAt(port, "eg http 3", "two http 4", "three http 5"))
 	run.leads(port, map[string]string{"3": "eg", "4": "two", "5": "three"})
-	run.restart(Options{BindRetry: time.Hour})
+	run.restart(server.Options{BindRetry: time.Hour})
 	run.apply(gatewaysAt(port, "eg http 4", "two http 5", "three http 3"))
 	run.clean()
 	run.leads(port, map[string]string{"3": "three", "4": "eg", "5": "two"})
@@ -157,7 +158,7 @@ func TestAListenerThatMadeWayInVainComesBack(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = other.Close() })
 	run.apply(gatewaysAt(port, "eg http 3,4"))
-	run.until("the listener to be rejected", func() bool { return run.one("default/eg", func(st *stream) bool { return st.state.Rejections == 1 }) })
+	run.until("the listener to be rejected", func() bool { return run.one("default/eg", func(st seen) bool { return len(st.rejected()) == 1 }) })
 	run.leads(port, map[string]string{"3": "eg"})
 	want := fmt.Sprintf("cannot bind %s: Address already in use; its older form is served); free it and run `gatefold reload`, or change spec.listeners[0].port", other.Addr())
 	envoytest.Wait(t, "the status", func() error {

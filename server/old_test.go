@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"strings"
@@ -8,20 +8,13 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"github.com/gatefold/gatefold/translate/xds"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
+	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/status"
 )
-
-func TestAReleaseIsComparedWithVersions(t *testing.T) {
-	for version, older := range map[string]bool{
-		"1.36.9": true, "0.99.0": true, "1.9.0": true, "1.37.0": false, "1.37": false, "1.41.1": false, "2.0.0": false, "": false, "unknown": false,
-	} {
-		if xds.ReleaseOf(version).Before(oldestEnvoy()) != older {
-			t.Errorf("%q: %t, want %t", version, !older, older)
-		}
-	}
-}
 
 // oldNode is an Envoy 1.MINOR.
 func oldNode(id string, minor uint32) *corev3.Node {
@@ -32,15 +25,15 @@ func oldNode(id string, minor uint32) *corev3.Node {
 // An Envoy older than those that gatefold is tested with is served, and the Gateway and a
 // figure tell of it while it is connected.
 func TestAnOldEnvoyIsToldOf(t *testing.T) {
-	r := start(t, Options{})
-	r.publish("Cluster web@1", "Listener http@1")
+	r := start(t, server.Options{})
+	r.Publish(translate.Result{Delta: deltatest.Updates("Cluster web@1", "Listener http@1"), Status: []status.Update{deltatest.PendingGateway("shop/a", 1)}})
 	c := r.connect("")
 	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds, Node: oldNode("museum", 37)})
 	c.ask(lds)
 	c.take("Cluster web@1")
 	c.take("Listener http@1")
 	r.until("the verdict names it", func() bool {
-		return strings.Contains(r.verdicts.verdict("shop/a").Message, `Older than Envoy 1.40, which gatefold is tested with: "museum" (1.37.0).`)
+		return strings.Contains(r.programmedOf("shop/a", "").Message, `Older than Envoy 1.40, which gatefold is tested with: "museum" (1.37.0).`)
 	})
 	const figure = "gatefold_xds_unsupported_envoys "
 	if text := r.get(t, "/metrics"); !strings.Contains(text, figure+"1\n") {
@@ -56,12 +49,12 @@ func TestAnOldEnvoyIsToldOf(t *testing.T) {
 // An Envoy older than the oldest supported one is refused in both protocols, and is told why;
 // the page of refused Envoys and a figure show it.
 func TestATooOldEnvoyIsRefused(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1", "Listener http@1")
 	const reason = "Envoy 1.36.0 is older than 1.37, the oldest version that gatefold serves"
 	refused := func(err error) {
 		t.Helper()
-		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), reason) {
+		if grpcstatus.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), reason) {
 			t.Errorf("it is told %v", err)
 		}
 	}

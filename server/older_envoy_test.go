@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -113,7 +114,7 @@ func (f *folded) waitProblem(t *testing.T, words ...string) {
 // What an Envoy is too old for is closed there, and each object says so. A newer one that joins serves
 // all of it without an edit or a reload; when the old one leaves, nothing is told any more.
 func TestEnvoysOfTwoReleasesServeOneGateway(t *testing.T) {
-	f := startFolded(t, Options{Folder: askedFolder{}})
+	f := startFolded(t, server.Options{Folder: askedFolder{}})
 	f.protect("HTTPRoute", "asked")
 	old := f.run(olderEnvoy, "edge-old")
 	f.answers("/plain", "302")
@@ -140,7 +141,7 @@ func TestEnvoysOfTwoReleasesServeOneGateway(t *testing.T) {
 
 // An Envoy that is replaced by an older one does not open what it served.
 func TestAnOlderEnvoyComesBehindANewOne(t *testing.T) {
-	f := startFolded(t, Options{Folder: askedFolder{}})
+	f := startFolded(t, server.Options{Folder: askedFolder{}})
 	f.protect("Gateway", "eg")
 	young := f.run(newestEnvoy, "edge")
 	f.answers("/asked", "503")

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/cases"
@@ -122,7 +123,7 @@ func allocated(t *testing.T, edge *envoytest.Envoy) int {
 // prices.
 func TestTheirMemoryHasItsPrice(t *testing.T) {
 	const units = 6000
-	f := startFolded(t, Options{})
+	f := startFolded(t, server.Options{})
 	edge := envoytest.Start(t, envoytest.Options{Config: f.bootstrap("edge")})
 	// serve replaces what is served; the marker tells that Envoy has it.
 	serve := func(name, text string) {

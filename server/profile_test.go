@@ -1,9 +1,11 @@
-package server
+package server_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/server"
 )
 
 // profile asks for a page as a program does, but for the given headers.
@@ -19,7 +21,7 @@ func (r *running) profile(t *testing.T, path string, headers http.Header) (int, 
 
 func TestProfilesAreForProgramsOfThisHost(t *testing.T) {
 	const gzip = "\x1f\x8b"
-	r := start(t, Options{Profile: true})
+	r := start(t, server.Options{Profile: true})
 	for _, c := range []struct {
 		path, header string
 		want         int
@@ -49,7 +51,7 @@ func TestProfilesAreForProgramsOfThisHost(t *testing.T) {
 }
 
 func TestThereAreNoProfilesUnasked(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	if code, _ := r.profile(t, "/debug/pprof/heap", nil); code != http.StatusNotFound {
 		t.Errorf("got %d, want 404", code)
 	}

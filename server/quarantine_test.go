@@ -1,7 +1,6 @@
-package server
+package server_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -12,12 +11,14 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/cases"
 	"github.com/gatefold/gatefold/translate/ir"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // folded is a folder that is served to an Envoy that takes small regular
@@ -28,17 +29,19 @@ type folded struct {
 	store      *store.Store
 	translator *translate.Translator
 	files      map[string][]byte
+	resources  map[string]*xds.Resource // what was published last, by type and name
 	address    string
+	envoysAt   string // where Envoys find gatefold
 }
 
-func startFolded(t *testing.T, options Options) *folded {
+func startFolded(t *testing.T, options server.Options) *folded {
 	t.Helper()
 	s, err := store.New(store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	port := envoytest.FreePort(t)
-	f := &folded{store: s, translator: translate.New(translate.Options{Bind: []string{"127.0.0.1"}}), files: map[string][]byte{}, address: fmt.Sprintf("127.0.0.1:%d", port)}
+	f := &folded{store: s, translator: translate.New(translate.Options{Bind: []string{"127.0.0.1"}}), files: map[string][]byte{}, resources: map[string]*xds.Resource{}, address: fmt.Sprintf("127.0.0.1:%d", port)}
 	options.Quarantine = func(set translate.Quarantine) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -46,6 +49,7 @@ func startFolded(t *testing.T, options Options) *folded {
 		f.Publish(f.translator.Apply(store.Change{}))
 	}
 	f.running = start(t, options)
+	f.envoysAt = f.xds.String()
 	f.files["gateway.yaml"] = fmt.Appendf(nil, `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: eg}
@@ -56,10 +60,29 @@ spec:
 	return f
 }
 
+// startBlaming is startFolded where Envoys tell of their limit of regular expressions in words of which gatefold does not
+// know that they are about the Envoy: it takes every rejection for a fault of the rule.
+func startBlaming(t *testing.T, options server.Options) *folded {
+	t.Helper()
+	f := startFolded(t, options)
+	f.envoysAt = rewording(t, f.xds.String())
+	return f
+}
+
+// Publish publishes a Result, and notes its resources.
+func (f *folded) Publish(result translate.Result) {
+	for _, u := range result.Delta {
+		if f.resources[u.Type+" "+u.Name] = u.Resource; u.Resource == nil {
+			delete(f.resources, u.Type+" "+u.Name)
+		}
+	}
+	f.running.Publish(result)
+}
+
 // bootstrap is that of an Envoy that takes all that we send.
 func (f *folded) bootstrap(node string) []byte {
 	f.t.Helper()
-	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: f.xds.String(), AdminAddress: "127.0.0.1:0", NodeID: node, NodeCluster: "default/eg"})
+	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: f.envoysAt, AdminAddress: "127.0.0.1:0", NodeID: node, NodeCluster: "default/eg"})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -127,15 +150,7 @@ func (f *folded) reload() {
 func (f *folded) says(key manifest.Key) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	shown := f.shownStatus(key)
-	if shown == nil {
-		return ""
-	}
-	text, err := json.Marshal(shown)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return string(text)
+	return string(f.shownStatus(key))
 }
 
 func (f *folded) waitFor(key manifest.Key, words ...string) {
@@ -161,22 +176,22 @@ func httpRoute(name string) manifest.Key {
 // and node, the Gateway is programmed, everybody else's edits go on, and a change
 // of the rule is enough for it to serve again.
 func TestARejectedRuleIsQuarantinedUntilItChanges(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true})
+	f := startBlaming(t, server.Options{})
 	f.route("other", "one.example", "")
 	f.small("edge-1")
 	f.leads("/other", "one.example")
 	f.route("bad", "bad.example", tooBig)
-	f.waitFor(httpRoute("bad"), "edge-1", "max program size", "UnsupportedValue")
+	f.waitFor(httpRoute("bad"), "edge-1", otherLimit, "UnsupportedValue")
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 	f.route("other", "two.example", "")
 	f.leads("/other", "two.example")
-	f.until("it holds all", func() bool { return f.one("default/eg", (*stream).quiet) })
+	f.until("it holds all", func() bool { return f.quiet("default/eg") })
 	f.small("edge-2") // what comes later is asked itself, and the Gateway stays programmed
 	f.until("both hold it", func() bool {
 		streams := f.audience("default/eg")
-		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && streams[0].state.Rejections+streams[1].state.Rejections == 0
+		return len(streams) == 2 && streams[0].settled() && streams[1].settled() && f.rejectedParts("default/eg") == 0
 	})
-	f.waitFor(httpRoute("bad"), "max program size", "UnsupportedValue")
+	f.waitFor(httpRoute("bad"), otherLimit, "UnsupportedValue")
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 	f.route("bad", "good.example", "/big/[a-z]+")
 	f.leads("/big/x", "good.example")
@@ -192,7 +207,7 @@ func rejectionsIn(figures string) string {
 // A rule that one Envoy alone cannot serve is kept from that one: the Gateway is not
 // programmed there and says why, and every other Envoy serves it.
 func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
-	f := startFolded(t, Options{Folder: askedFolder{}})
+	f := startFolded(t, server.Options{Folder: askedFolder{}})
 	f.route("other", "one.example", "")
 	f.small("small-1")
 	f.leads("/other", "one.example")
@@ -204,14 +219,12 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 		t.Errorf("the route is quarantined: %s", said)
 	}
 
-	f.until("it holds all else", func() bool { return f.one("default/eg", (*stream).settled) })
+	f.until("it holds all else", func() bool { return f.one("default/eg", seen.settled) })
 	before := rejectionsIn(f.get(t, "/metrics"))
 	f.reload() // asks it again
 	f.until("it has rejected the rule again", func() bool {
-		f.Server.mu.Unlock() // the page takes it, too
 		now := rejectionsIn(f.get(t, "/metrics"))
-		f.Server.mu.Lock()
-		return before != "" && now != before && f.one("default/eg", (*stream).settled)
+		return before != "" && now != before && f.one("default/eg", seen.settled)
 	})
 	f.route("big", "big.example", "/big/[a-z]+")
 	f.leads("/big/x", "big.example")
@@ -221,12 +234,12 @@ func TestARuleThatOneEnvoyCannotServeIsKeptFromItAlone(t *testing.T) {
 // The quarantine ends when the Envoys that rejected the rule are gone, and one that takes it
 // serves it; no reload is needed.
 func TestTheQuarantineEndsWithTheEnvoysThatRejected(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true})
+	f := startBlaming(t, server.Options{})
 	f.route("other", "one.example", "")
 	small := f.small("edge-1")
 	f.leads("/other", "one.example")
 	f.route("big", "big.example", tooBig)
-	f.waitFor(httpRoute("big"), "edge-1", "max program size")
+	f.waitFor(httpRoute("big"), "edge-1", otherLimit)
 	small.Stop()
 	envoytest.Wait(t, "the route without a rejection", func() error {
 		if said := f.says(httpRoute("big")); strings.Contains(said, "edge-1") {
@@ -265,20 +278,20 @@ func (f *folded) probes(t *testing.T) (count int) {
 // The search for thousands of rules that an Envoy rejects keeps no other host of the table waiting, in the
 // same edit and in later ones.
 func TestOtherHostsAreServedWhileRejectedRulesAreSearched(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true})
+	f := startBlaming(t, server.Options{})
 	f.route("other", "one.example", "")
 	f.small("edge-1")
 	f.leads("/other", "one.example")
 	const hostname = "  hostnames: [bad.example]\n"
 	f.write("bad.yaml", strings.ReplaceAll(badRules(1, hostname), "{150}", ""))
-	f.until("it holds all", func() bool { return f.one("default/eg", (*stream).settled) })
+	f.until("it holds all", func() bool { return f.one("default/eg", seen.settled) })
 	f.write("bad.yaml", badRules(125, hostname))
 	for _, host := range []string{"two.example", "three.example"} {
 		f.route("other", host, "")
 		f.leads("/other", host)
 	}
 	served := f.probes(t)
-	f.waitFor(httpRoute("b0"), "edge-1", "max program size")
+	f.waitFor(httpRoute("b0"), "edge-1", otherLimit)
 	total := f.probes(t)
 	t.Logf("served after %d of %d probes", served, total)
 	if served > total/2 {
@@ -289,7 +302,7 @@ func TestOtherHostsAreServedWhileRejectedRulesAreSearched(t *testing.T) {
 // Of 2,000 rules in one edit that an Envoy rejects, each is found and in quarantine; a good rule of
 // the same edit is served, and so are later edits.
 func TestThousandsOfRejectedRulesAreFound(t *testing.T) {
-	f := startFolded(t, Options{blameRules: true})
+	f := startBlaming(t, server.Options{})
 	f.route("other", "one.example", "")
 	f.small("edge-1")
 	f.leads("/other", "one.example")
@@ -299,7 +312,7 @@ func TestThousandsOfRejectedRulesAreFound(t *testing.T) {
 	f.leads("/good", "bad.example")
 	t.Logf("searched for %s, with %d probes", time.Since(began), f.probes(t))
 	for _, i := range []int{0, routes / 2, routes - 1} {
-		f.waitFor(httpRoute(fmt.Sprint("b", i)), "edge-1", "max program size")
+		f.waitFor(httpRoute(fmt.Sprint("b", i)), "edge-1", otherLimit)
 	}
 	f.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"True"`)
 	f.route("other", "two.example", "")

@@ -1,27 +1,23 @@
-package server
+package server_test
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 )
 
 func TestReloadIsForCommandsOnly(t *testing.T) {
 	var calls []bool
-	var s *Server
-	s = New(Options{Folder: askedFolder{reload: func(_ context.Context, allowEmpty bool) (c admin.Changes, err error) {
+	var r *running
+	r = start(t, server.Options{Folder: askedFolder{reload: func(_ context.Context, allowEmpty bool) (c admin.Changes, err error) {
 		calls = append(calls, allowEmpty)
-		s.Reloaded(Reload{Result: "frozen", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
+		r.Reloaded(server.Reload{Result: "frozen", Hold: map[bool]string{false: "emptied"}[allowEmpty]})
 		return c, nil
-	}}}, zerolog.Nop())
-	pages := s.adminPages(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+	}}})
 	for _, test := range []struct {
 		method, url, header string
 		code, calls         int
@@ -35,24 +31,26 @@ func TestReloadIsForCommandsOnly(t *testing.T) {
 		{"POST", admin.ReloadPath + "?allow_empty=true", "", http.StatusBadRequest, 0},
 	} {
 		calls = nil
-		request := httptest.NewRequest(test.method, "http://127.0.0.1:1"+test.url, nil)
+		request, err := http.NewRequestWithContext(t.Context(), test.method, "http://"+r.admin.String()+test.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if test.header != "" {
 			request.Header.Set(test.header, "http://evil.example")
 		}
-		response := httptest.NewRecorder()
-		pages.ServeHTTP(response, request)
-		if response.Code != test.code || len(calls) != test.calls {
+		code, _ := answerTo(t, request)
+		if code != test.code || len(calls) != test.calls {
 			t.Errorf("%s %s %s: %d, %d calls; want %d, %d", test.method, test.url, test.header,
-				response.Code, len(calls), test.code, test.calls)
+				code, len(calls), test.code, test.calls)
 		}
 	}
 }
 
 // Before the first load the pages say what is missing, and a reload that it is still so.
 func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	const why = "nothing has been loaded yet: the folder web is not there; Envoys that wait for it: 2"
-	r.Reloaded(Reload{Result: "waiting", Awaits: "the folder web is not there"})
+	r.Reloaded(server.Reload{Result: "waiting", Awaits: "the folder web is not there"})
 	r.open("shop/a")
 	r.open("shop/b")
 	r.waits(2)
@@ -65,7 +63,7 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 		t.Errorf("/readyz: %d: %s", code, got)
 	}
 	r.publish("Cluster web@1")
-	r.Reloaded(Reload{Result: "ok", OK: true})
+	r.Reloaded(server.Reload{Result: "ok", OK: true})
 	page = admin.ProblemList{}
 	r.read(t, "/api/v1/problems", &page)
 	if page.Unloaded != "" {
@@ -75,14 +73,13 @@ func TestBeforeTheFirstLoadPagesSayWhatIsMissing(t *testing.T) {
 
 // A reload that a mistake of ours kept from being applied is not said to be one.
 func TestAFailedReloadIsSaidToHaveFailed(t *testing.T) {
-	var s *Server
-	s = New(Options{Folder: askedFolder{reload: func(context.Context, bool) (c admin.Changes, err error) {
-		s.Reloaded(Reload{Result: "failed"})
+	var r *running
+	r = start(t, server.Options{Folder: askedFolder{reload: func(context.Context, bool) (c admin.Changes, err error) {
+		r.Reloaded(server.Reload{Result: "failed"})
 		return c, nil
-	}}}, zerolog.Nop())
-	response := httptest.NewRecorder()
-	s.adminPages(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}).ServeHTTP(response, httptest.NewRequest("POST", "http://127.0.0.1:1"+admin.ReloadPath, nil))
-	if response.Code != http.StatusInternalServerError || !strings.Contains(response.Body.String(), "a mistake in gatefold") {
-		t.Errorf("%d %s", response.Code, response.Body)
+	}}})
+	code, body := r.page(t, "POST", admin.ReloadPath, "")
+	if code != http.StatusInternalServerError || !strings.Contains(body, "a mistake in gatefold") {
+		t.Errorf("%d %s", code, body)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/translate/cases"
-	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // apply writes files, or removes those without text, as one edit.
@@ -50,14 +51,19 @@ endpoints: [{addresses: [127.0.0.1]}]
 	}
 }
 
-// served returns every resource of the Gateway by type and name: its version and bytes.
+// served returns every resource of the Gateway by type and name: its version and content.
 func (f *folded) served() map[string]string {
+	f.t.Helper()
+	var page admin.XDS
+	f.read(f.t, "/api/v1/xds", &page)
 	all := map[string]string{}
-	f.locked(func() {
-		for r := range f.scopes["default/eg"].Resources() {
-			all[xds.ShortType(r.Type)+" "+r.Name] = r.Version + "\n" + string(r.Body)
+	for _, gateway := range page.Gateways {
+		for typ, resources := range gateway.Resources {
+			for _, r := range resources {
+				all[typ+" "+r.Name] = r.Version + "\n" + string(r.Config)
+			}
 		}
-	})
+	}
 	return all
 }
 
@@ -76,7 +82,7 @@ func (f *folded) pushes(t *testing.T) (sent string) {
 // went through: one saw edits come and go, the other began with what was left. An Envoy
 // that moves from one to the other is sent nothing, and follows the other from then on.
 func TestAnEnvoyMovesBetweenReplicasAndIsSentNothing(t *testing.T) {
-	first, second := startFolded(t, Options{}), startFolded(t, Options{})
+	first, second := startFolded(t, server.Options{}), startFolded(t, server.Options{})
 	port := envoytest.FreePort(t)
 	envoytest.Echo(t, "echo", fmt.Sprintf("127.0.0.1:%d", port))
 	shop, cart := shopFiles("shop", port), shopFiles("cart", port)
@@ -109,7 +115,7 @@ func TestAnEnvoyMovesBetweenReplicasAndIsSentNothing(t *testing.T) {
 	envoytest.Start(t, envoytest.Options{XDSAddress: cable.Addr().String(), NodeCluster: "default/eg"})
 	settled := func(f *folded) {
 		f.t.Helper()
-		f.until("it holds all", func() bool { return f.one("default/eg", (*stream).settled) })
+		f.until("it holds all", func() bool { return f.one("default/eg", seen.settled) })
 	}
 	settled(first)
 	answers := func(path string) {

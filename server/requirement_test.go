@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -41,7 +42,7 @@ func newMembers(t *testing.T) *members {
 		t.Fatal(err)
 	}
 	m := &members{store: s, translator: translate.New(translate.Options{}), files: map[string][]byte{}, tables: map[string]string{}}
-	m.running = start(t, Options{Quarantine: func(set translate.Quarantine) {
+	m.running = start(t, server.Options{Quarantine: func(set translate.Quarantine) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.translator.Quarantine(set)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -15,7 +16,7 @@ import (
 // and leaves the other pages as they were.
 func TestAPageThatPanicsAnswers500(t *testing.T) {
 	log := &lines{}
-	r := startLogged(t, Options{}, zerolog.New(log))
+	r := startLogged(t, server.Options{}, zerolog.New(log))
 	r.Publish(translate.Result{View: func() *ir.View { panic("no view") }})
 	code, body := r.page(t, http.MethodGet, "/api/v1/explain?url=http://a.test/&header=authorization:+secret", "")
 	if code != http.StatusInternalServerError || !strings.Contains(body, `"error": "internal error; the log of gatefold has the details"`) {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
-	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -36,7 +36,7 @@ func TestAnEnvoyThatKeepsItsClustersIsLeftInPeace(t *testing.T) {
         min_clusters_num: 3`
 	for _, protocol := range []string{"DELTA_GRPC", "GRPC"} {
 		t.Run(protocol, func(t *testing.T) {
-			shop := newShop(t, Options{})
+			shop := newShop(t, server.Options{})
 			config, err := envoy.Bootstrap(envoy.Options{XDSAddress: shop.xds.String(), AdminAddress: "127.0.0.1:0", NodeID: "keeper", NodeCluster: "shop/a"})
 			if err != nil {
 				t.Fatal(err)
@@ -59,8 +59,7 @@ func TestAnEnvoyThatKeepsItsClustersIsLeftInPeace(t *testing.T) {
 			shop.Publish(translate.Result{Delta: gone(spare)})
 			shop.until("it rests", func() bool {
 				st := shop.audience("shop/a")[0]
-				_, holds := st.Held(cds, "spare2")
-				return st.state == (delta.State{Idle: true}) && st.settled() && !holds
+				return st.holdsAll(cds) && len(st.rejected()) == 0
 			})
 			counts := func(want string) {
 				t.Helper()

@@ -1,14 +1,15 @@
-package server
+package server_test
 
 import (
 	"testing"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 )
 
 // An Envoy holds a revision when it has acknowledged all of it, and what comes later and does not concern it.
 func TestTheRevisionThatAnEnvoyHolds(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	edit := func(resources ...string) {
 		r.publish(resources...)
 		r.Edited(admin.Edit{Result: "ok"}, true)
@@ -16,9 +17,14 @@ func TestTheRevisionThatAnEnvoyHolds(t *testing.T) {
 	holds := func(want uint64) {
 		t.Helper()
 		r.until("the revision is held", func() bool {
-			streams := envoyPages{r.core, r.transport}.dumpStreams()
+			streams := r.streams()
 			return len(streams) == 1 && streams[0].Revision == want
 		})
+	}
+	revisions := func() (list admin.RevisionList) {
+		t.Helper()
+		r.read(t, "/api/v1/revisions", &list)
+		return list
 	}
 	edit("Cluster web@1", "Listener l@1", "shop/other: Cluster far@1")
 	c := r.connect("shop/a")
@@ -36,18 +42,19 @@ func TestTheRevisionThatAnEnvoyHolds(t *testing.T) {
 	holds(2)
 	c.ack(response)
 	holds(4)
-	edits := r.loaded.Revisions()
+	edits := revisions()
 	if edits.Revision != 4 || len(edits.Edits) != 4 || edits.Edits[0].Revision != 4 {
 		t.Errorf("got %+v", edits)
 	}
 	r.Edited(admin.Edit{Result: "frozen"}, false)
-	if now := r.loaded.Revisions(); now.Revision != 4 || now.Edits[0].Revision != 0 || now.Edits[0].Result != "frozen" {
+	if now := revisions(); now.Revision != 4 || now.Edits[0].Revision != 0 || now.Edits[0].Result != "frozen" {
 		t.Errorf("after an edit that is not served: %+v", now)
 	}
+	const maxEdits = 50
 	for range 2 * maxEdits {
 		r.Edited(admin.Edit{Result: "ok"}, true)
 	}
-	if now := r.loaded.Revisions(); now.Revision != 4+2*maxEdits || len(now.Edits) != maxEdits {
+	if now := revisions(); now.Revision != 4+2*maxEdits || len(now.Edits) != maxEdits {
 		t.Errorf("%d edits are kept", len(now.Edits))
 	}
 }

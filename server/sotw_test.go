@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -15,8 +15,11 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
+	gatewaystatus "github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -60,12 +63,13 @@ func (r *running) world() *worldClient {
 
 // Of a client whose Gateway has nothing to serve, so many requests are kept and no more.
 func TestRequestsThatComeTooEarlyAreBounded(t *testing.T) {
-	r := start(t, Options{})
+	const early = 1000 // as many requests as are kept
+	r := start(t, server.Options{})
 	r.publish("shop/b: Cluster web@1")
 	c := r.world()
 	c.ask(cds, "")
 	r.until("it is there", func() bool { return len(r.audience("shop/a")) == 1 })
-	for range maxEarly + 1 {
+	for range early + 1 {
 		if c.stream.Send(&discoveryv3.DiscoveryRequest{TypeUrl: cds}) != nil {
 			break // the stream is ended
 		}
@@ -124,10 +128,10 @@ func showWorld(r *discoveryv3.DiscoveryResponse) string {
 		found := false
 		for _, content := range []string{"1", "2", "3", "1line", "2line"} {
 			for _, name := range []string{"old", "new", "web", "api", "x", "http", "bad", "r1", "r2"} {
-				if resource(r.TypeUrl, name, content) == nil || any.TypeUrl != r.TypeUrl {
+				if deltatest.Resource(r.TypeUrl, name, content) == nil || any.TypeUrl != r.TypeUrl {
 					continue
 				}
-				if string(resource(r.TypeUrl, name, content).Body) == string(any.Value) {
+				if string(deltatest.Resource(r.TypeUrl, name, content).Body) == string(any.Value) {
 					text, found = text+" "+name+"@"+content, true
 				}
 			}
@@ -142,7 +146,7 @@ func showWorld(r *discoveryv3.DiscoveryResponse) string {
 // Lists of clusters and listeners are whole, the order of a swap is that of the
 // incremental protocol, and a cluster stays in the list until nothing uses it.
 func TestASwapInTheStateOfTheWorld(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster old@1", "Cluster web@1", "Listener http@1", "RouteConfiguration r1@1", "RouteConfiguration r2@1")
 	c := r.world()
 	c.ask(cds, "")
@@ -165,7 +169,7 @@ func TestASwapInTheStateOfTheWorld(t *testing.T) {
 // What was rejected is not in the lists that follow: its accepted form is, and
 // the innocents of its list are held.
 func TestARejectionInTheStateOfTheWorld(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster bad@1", "Cluster web@1")
 	c := r.world()
 	c.ask(cds, "")
@@ -184,7 +188,7 @@ func TestARejectionInTheStateOfTheWorld(t *testing.T) {
 // sent an empty list before the first load.
 func TestAReconnectInTheStateOfTheWorld(t *testing.T) {
 	all := []string{"Cluster web@1", "Listener http@1", "RouteConfiguration r1@1"}
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish(all...)
 	c := r.world()
 	c.ask(cds, "")
@@ -194,7 +198,7 @@ func TestAReconnectInTheStateOfTheWorld(t *testing.T) {
 	c.ask(rds, "", "r1")
 	tables := c.take("RouteConfiguration r1@1")
 
-	again := start(t, Options{})
+	again := start(t, server.Options{})
 	same, other := again.world(), again.world()
 	same.ask(cds, clusters)
 	same.ask(lds, listeners)
@@ -211,7 +215,7 @@ func TestAReconnectInTheStateOfTheWorld(t *testing.T) {
 // A real Envoy of this protocol is served through swaps without a failed request,
 // and a bad route is kept from it.
 func TestAnEnvoyOfTheStateOfTheWorld(t *testing.T) {
-	shop := newShop(t, Options{})
+	shop := newShop(t, server.Options{})
 	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: shop.xds.String(), AdminAddress: "127.0.0.1:0", NodeID: "world", NodeCluster: "shop/a"})
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +245,7 @@ func TestAnEnvoyOfTheStateOfTheWorld(t *testing.T) {
 // What a client does not let go stays in its lists: a list without it would be rejected
 // for it, with all that is new there.
 func TestARejectedRemovalInTheStateOfTheWorld(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster new@1", "Cluster old@1", "Cluster web@1", "Listener http@1", "RouteConfiguration r1@1")
 	c := r.world()
 	c.ask(cds, "")
@@ -263,8 +267,8 @@ func TestARejectedRemovalInTheStateOfTheWorld(t *testing.T) {
 // An Envoy that comes back and has all already asks for its tables like any other: its Gateway is
 // programmed.
 func TestAGatewayIsProgrammedAfterAReconnectInTheStateOfTheWorld(t *testing.T) {
-	r := start(t, Options{})
-	r.publish("Cluster web@1", "Listener http@1", "RouteConfiguration r1@1")
+	r := start(t, server.Options{})
+	r.Publish(translate.Result{Delta: deltatest.Updates("Cluster web@1", "Listener http@1", "RouteConfiguration r1@1"), Status: []gatewaystatus.Update{deltatest.PendingGateway("shop/a", 1)}})
 	c := r.world()
 	c.ask(cds, "")
 	clusters := c.take("Cluster web@1")
@@ -272,13 +276,13 @@ func TestAGatewayIsProgrammedAfterAReconnectInTheStateOfTheWorld(t *testing.T) {
 	listeners := c.take("Listener http@1")
 	c.ask(rds, "", "r1")
 	tables := c.take("RouteConfiguration r1@1")
-	r.until("all is accepted", func() bool { return r.verdicts.given["shop/a"].Status == "True" })
+	r.judged("True")
 	c.close()
-	r.until("it left", func() bool { return r.verdicts.given["shop/a"].Status == "False" })
+	r.judged("False")
 
 	same := r.world()
 	same.ask(cds, clusters)
 	same.ask(lds, listeners)
 	same.ask(rds, tables, "r1")
-	r.until("it is programmed again", func() bool { return r.verdicts.given["shop/a"].Status == "True" })
+	r.judged("True")
 }

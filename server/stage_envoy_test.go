@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 )
@@ -21,10 +22,10 @@ type stagedEnvoys struct {
 
 func startStagedEnvoys(t *testing.T) *stagedEnvoys {
 	t.Helper()
-	return startStagedEnvoysWith(t, Staging{})
+	return startStagedEnvoysWith(t, server.Staging{})
 }
 
-func startStagedEnvoysWith(t *testing.T, staging Staging) *stagedEnvoys {
+func startStagedEnvoysWith(t *testing.T, staging server.Staging) *stagedEnvoys {
 	t.Helper()
 	s := &stagedEnvoys{}
 	staging.Problems = func(problems []manifest.Problem) {
@@ -32,14 +33,14 @@ func startStagedEnvoysWith(t *testing.T, staging Staging) *stagedEnvoys {
 		defer s.guard.Unlock()
 		s.problems = problems
 	}
-	s.folded = startFolded(t, Options{blameRules: true, Staging: staging})
+	s.folded = startBlaming(t, server.Options{Staging: staging})
 	return s
 }
 
 // canary starts an Envoy of stage canary.
 func (s *stagedEnvoys) canary(node string) *envoytest.Envoy {
 	s.t.Helper()
-	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: s.xds.String(), AdminAddress: "127.0.0.1:0", NodeID: node, NodeCluster: "default/eg", Stage: envoy.Canary})
+	config, err := envoy.Bootstrap(envoy.Options{XDSAddress: s.envoysAt, AdminAddress: "127.0.0.1:0", NodeID: node, NodeCluster: "default/eg", Stage: envoy.Canary})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -89,11 +90,11 @@ func TestAnEnvoyIsNotSentWhatTheCanaryRejects(t *testing.T) {
 	s.has(canary, "two.example")
 
 	s.route("a", "bad.example", tooBig)
-	s.frozen(httpRoute("a"), "spec.rules[0]", `Envoy "canary-1" of stage canary rejected`, "max program size", "Revision 1 is frozen: the other Envoys of default/eg stay on revision 0")
+	s.frozen(httpRoute("a"), "spec.rules[0]", `Envoy "canary-1" of stage canary rejected`, otherLimit, "Revision 1 is frozen: the other Envoys of default/eg stay on revision 0")
 	s.route("b", "new.example", "")
 	s.has(canary, "new.example")
-	s.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"False"`, "max program size")
-	if said := s.says(httpRoute("a")); strings.Contains(said, "max program size") {
+	s.waitFor(ir.GatewayKey("default/eg"), `"type":"Programmed","status":"False"`, otherLimit)
+	if said := s.says(httpRoute("a")); strings.Contains(said, otherLimit) {
 		t.Errorf("the route is in quarantine, too: %s", said)
 	}
 	if dump := edge.ConfigDump(); !strings.Contains(dump, "two.example") || strings.Contains(dump, "bad.example") || strings.Contains(dump, "new.example") {
@@ -119,7 +120,7 @@ func TestWhatWasRejectedBeforeFreezesNothing(t *testing.T) {
 	edge := s.small("edge-1")
 	s.has(edge, "one.example")
 	s.route("bad", "bad.example", tooBig)
-	s.waitFor(httpRoute("bad"), "edge-1", "max program size")
+	s.waitFor(httpRoute("bad"), "edge-1", otherLimit)
 	canary := s.canary("canary-1")
 	s.has(canary, "one.example")
 	s.route("a", "two.example", "")

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/board"
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -16,7 +17,7 @@ import (
 // The pages and the feed show what is stale, objects of kinds without a status too, and
 // the stale policies of an object; and no more when it is not.
 func TestStaleObjectsAreShown(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	feed := r.FollowStatus()
 	route := manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
 	service := manifest.Key{Kind: "Service", Namespace: "shop", Name: "cart"}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"strings"
@@ -7,28 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/board"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
-	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
-	"github.com/gatefold/gatefold/translate/xds"
 )
-
-// pendingGateway is a Gateway's status as translate makes it: only Envoy's
-// answer is missing, but for the listeners bad and early, which are decided.
-func pendingGateway(attached int32) status.Update {
-	open := metav1.Condition{Type: "Programmed", Status: "Unknown", Reason: "Pending"}
-	return status.Update{Key: ir.GatewayKey("shop/a"), Gateway: "shop/a", Envoy: map[string]string{"http": "shop/a/http", "other": "shop/a/other"}, Status: &gwv1.GatewayStatus{
-		Conditions: []metav1.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}, open},
-		Listeners: []gwv1.ListenerStatus{
-			{Name: "http", AttachedRoutes: attached, Conditions: []metav1.Condition{open}},
-			{Name: "bad", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Invalid"}}},
-			{Name: "early", Conditions: []metav1.Condition{{Type: "Programmed", Status: "False", Reason: "Pending", Message: "no address"}}},
-			{Name: "other", Conditions: []metav1.Condition{open}},
-		},
-	}}
-}
 
 // shown is Gateway shop/a's Programmed: its own, and its listener http's.
 func (r *running) shown(t *testing.T) (gateway, listener metav1.Condition) {
@@ -60,10 +45,10 @@ func (r *running) programmed(t *testing.T, want, message string) metav1.Conditio
 }
 
 func TestProgrammedIsWhatEnvoysAnswered(t *testing.T) {
-	r := start(t, Options{})
-	first := parseUpdate("Listener http@1")
-	r.Publish(translate.Result{Delta: append(updates("Cluster web@1", "RouteConfiguration r1@1"), first),
-		Status: []status.Update{pendingGateway(1)}})
+	r := start(t, server.Options{})
+	first := deltatest.Update("Listener http@1")
+	r.Publish(translate.Result{Delta: append(deltatest.Updates("Cluster web@1", "RouteConfiguration r1@1"), first),
+		Status: []status.Update{deltatest.PendingGateway("shop/a", 1)}})
 	r.programmed(t, "False/Pending", "No Envoy is connected")
 
 	c := r.connect("shop/a")
@@ -81,7 +66,7 @@ func TestProgrammedIsWhatEnvoysAnswered(t *testing.T) {
 	since := r.programmed(t, "True/Programmed", "").LastTransitionTime
 
 	// An edit of routes on its way changes nothing; a rejected one does.
-	r.Publish(translate.Result{Delta: updates("RouteConfiguration r1@bad"), Status: []status.Update{pendingGateway(2)}})
+	r.Publish(translate.Result{Delta: deltatest.Updates("RouteConfiguration r1@bad"), Status: []status.Update{deltatest.PendingGateway("shop/a", 2)}})
 	bad := c.want("RouteConfiguration r1@bad")
 	if got := r.programmed(t, "True/Programmed", "").LastTransitionTime; !got.Equal(&since) {
 		t.Errorf("the transition time moved from %s to %s", since, got)
@@ -103,22 +88,19 @@ func TestProgrammedIsWhatEnvoysAnswered(t *testing.T) {
 	r.programmed(t, "False/Pending", "No Envoy is connected")
 }
 
-func updates(changes ...string) (delta []xds.Update) {
-	for _, change := range changes {
-		delta = append(delta, parseUpdate(change))
-	}
-	return delta
-}
-
+// judged waits until Programmed of Gateway shop/a, which has a status, has this value.
 func (r *running) judged(want metav1.ConditionStatus) {
 	r.t.Helper()
-	r.until("Programmed "+string(want), func() bool { return r.verdicts.given["shop/a"].Status == want })
+	r.until("Programmed "+string(want), func() bool { return r.programmedOf("shop/a", "").Status == want })
 }
 
 // An Envoy of all Gateways blames only the Gateway whose resource it rejected.
 func TestARejectionIsOnlyTheOwnersInAUnion(t *testing.T) {
-	r := start(t, Options{})
-	r.publish("shop/a: RouteConfiguration ra@1", "shop/b: RouteConfiguration rb@1", "shop/a: Listener a@1", "shop/b: Listener b@1")
+	r := start(t, server.Options{})
+	r.Publish(translate.Result{
+		Delta:  deltatest.Updates("shop/a: RouteConfiguration ra@1", "shop/b: RouteConfiguration rb@1", "shop/a: Listener a@1", "shop/b: Listener b@1"),
+		Status: []status.Update{deltatest.PendingGateway("shop/a", 1), deltatest.PendingGateway("shop/b", 1)},
+	})
 	c := r.connect("all")
 	c.ask(cds)
 	c.take("Cluster")
@@ -130,15 +112,18 @@ func TestARejectionIsOnlyTheOwnersInAUnion(t *testing.T) {
 	r.publish("shop/b: RouteConfiguration rb@bad")
 	c.nack(c.want("RouteConfiguration rb@bad"), "no")
 	r.until("the verdicts", func() bool {
-		return r.verdicts.given["shop/a"].Status == "True" && r.verdicts.given["shop/b"].Status == "False"
+		return r.programmedOf("shop/a", "").Status == "True" && r.programmedOf("shop/b", "").Status == "False"
 	})
 }
 
 // Nor does one Gateway's rejected listener, whose table is then never asked for,
 // keep another Gateway from being programmed.
 func TestARejectedListenerIsOnlyItsGatewaysMatter(t *testing.T) {
-	r := start(t, Options{})
-	r.publish("shop/a: RouteConfiguration ra@1", "shop/b: RouteConfiguration rb@1", "shop/a: Listener a@1", "shop/b: Listener b@1")
+	r := start(t, server.Options{})
+	r.Publish(translate.Result{
+		Delta:  deltatest.Updates("shop/a: RouteConfiguration ra@1", "shop/b: RouteConfiguration rb@1", "shop/a: Listener a@1", "shop/b: Listener b@1"),
+		Status: []status.Update{deltatest.PendingGateway("shop/a", 1), deltatest.PendingGateway("shop/b", 1)},
+	})
 	c := r.connect("all")
 	c.ask(cds)
 	c.take("Cluster")
@@ -148,14 +133,14 @@ func TestARejectedListenerIsOnlyItsGatewaysMatter(t *testing.T) {
 	c.ask(rds, "ra")
 	c.take("RouteConfiguration ra@1")
 	r.until("the verdicts", func() bool {
-		return r.verdicts.given["shop/a"].Status == "True" && r.verdicts.given["shop/b"].Status == "False"
+		return r.programmedOf("shop/a", "").Status == "True" && r.programmedOf("shop/b", "").Status == "False"
 	})
 }
 
 // A Gateway with nothing to serve has its verdict too, before and after Envoys.
 func TestAGatewayWithoutResourcesIsJudged(t *testing.T) {
-	r := start(t, Options{})
-	r.Publish(translate.Result{Status: []status.Update{pendingGateway(0)}})
+	r := start(t, server.Options{})
+	r.Publish(translate.Result{Status: []status.Update{deltatest.PendingGateway("shop/a", 0)}})
 	for _, cluster := range []string{"all", "shop/a"} {
 		r.programmed(t, "False/Pending", "No Envoy is connected")
 		c := r.connect(cluster)
@@ -165,12 +150,12 @@ func TestAGatewayWithoutResourcesIsJudged(t *testing.T) {
 		c.close()
 		r.until("disconnected", func() bool { return len(r.audience("shop/a")) == 0 })
 	}
-	r.Publish(translate.Result{Status: []status.Update{pendingGateway(0)}})
+	r.Publish(translate.Result{Status: []status.Update{deltatest.PendingGateway("shop/a", 0)}})
 	r.programmed(t, "False/Pending", "No Envoy is connected")
 }
 
 func TestStatusIsAListOfObjects(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	class := manifest.Key{Group: gwv1.GroupName, Kind: "GatewayClass", Name: "gatefold"}
 	route := manifest.Key{Group: gwv1.GroupName, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}
 	r.Publish(translate.Result{Status: []status.Update{

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+
+	"github.com/gatefold/gatefold/server"
 )
 
 // A task that panics begins anew; it is logged with its stack, counted, and ends no process.
 func TestATaskThatPanicsBeginsAnew(t *testing.T) {
 	var log bytes.Buffer
-	s := New(Options{}, zerolog.New(&log))
+	s := server.New(server.Options{}, zerolog.New(&log))
 	begun := 0
 	s.Steady(t.Context(), "quarantine", func(context.Context) {
 		if begun++; begun == 1 {
@@ -27,6 +29,6 @@ func TestATaskThatPanicsBeginsAnew(t *testing.T) {
 // The end of gatefold ends a task that panics all the time.
 func TestATaskThatPanicsAlwaysEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := New(Options{}, zerolog.Nop())
+	s := server.New(server.Options{}, zerolog.Nop())
 	s.Steady(ctx, "status", func(context.Context) { cancel(); panic("a mistake") })
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,10 +26,9 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/gatefold/gatefold/envoy"
 	"github.com/gatefold/gatefold/envoy/envoytest"
+	"github.com/gatefold/gatefold/server"
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/mtls"
 )
@@ -41,7 +41,7 @@ type secured struct {
 	log              *lines
 }
 
-func startSecured(t *testing.T, options Options) *secured {
+func startSecured(t *testing.T, options server.Options) *secured {
 	t.Helper()
 	s := &secured{servers: envoytest.NewAuthority(t), clients: envoytest.NewAuthority(t), log: &lines{}}
 	folder := t.TempDir()
@@ -94,7 +94,7 @@ func (l *lines) with(parts ...string) int {
 }
 
 func TestACertificateIsServedItsGatewaysAndNoOther(t *testing.T) {
-	s := startSecured(t, Options{Grants: mtls.Grants{"all.example": {mtls.All}}})
+	s := startSecured(t, server.Options{Grants: mtls.Grants{"all.example": {mtls.All}}})
 	s.publish("Secret tls@a", "Cluster web@a", "shop/b: Secret tls@b", "shop/b: Cluster web@b")
 	a := s.openBy("shop/a", s.as("spiffe://td/gateway/shop/a"))
 	go a.read()
@@ -139,7 +139,7 @@ func TestACertificateIsServedItsGatewaysAndNoOther(t *testing.T) {
 }
 
 func TestHandshakesThatFailAreTold(t *testing.T) {
-	s := startSecured(t, Options{})
+	s := startSecured(t, server.Options{})
 	s.publish("Cluster web@1")
 	good := s.clients.Pair("spiffe://td/gateway/shop/a")
 	for reason, by := range map[string]credentials.TransportCredentials{
@@ -162,12 +162,9 @@ func TestHandshakesThatFailAreTold(t *testing.T) {
 			t.Fatalf("%q: served %s", reason, c)
 		}
 		s.until(reason, func() bool {
-			for _, row := range s.refused.List(time.Now()) {
-				if strings.Contains(row.Reason, reason) {
-					return true
-				}
-			}
-			return false
+			var page admin.Transport
+			s.read(t, "/api/v1/transport", &page)
+			return slices.ContainsFunc(page.RejectedClients, func(row admin.RejectedClient) bool { return strings.Contains(row.Reason, reason) })
 		})
 	}
 	s.figures(t, `gatefold_xds_refused_total{cause="silent"} 0`)
@@ -204,7 +201,7 @@ func (r *running) tryBy(cluster string, by credentials.TransportCredentials) (st
 // New files serve who comes, and a stream that stands goes on; broken ones
 // change nothing and are told.
 func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
-	s := startSecured(t, Options{})
+	s := startSecured(t, server.Options{})
 	s.publish("Cluster web@1")
 	stands := s.openBy("shop/a", s.as("spiffe://td/gateway/shop/a"))
 	go stands.read()
@@ -214,7 +211,7 @@ func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
 	s.servers, s.clients = envoytest.NewAuthority(t), envoytest.NewAuthority(t)
 	certificate, key := s.servers.Issue("127.0.0.1")
 	envoytest.Replace(t, s.files.Cert, certificate)
-	s.untilTLS("the key does not fit", func(state mtls.State) bool { return state.Problem != "" })
+	s.untilTLS("the key does not fit", func(state *admin.TLS) bool { return state.Problem != "" })
 	s.figures(t, `gatefold_xds_tls_reload_successful 0`)
 	if got := s.log.with(`"level":"error"`, "loaded before is still used", "tls.crt"); got != 1 {
 		t.Errorf("%d lines tell of the broken files", got)
@@ -230,31 +227,18 @@ func TestRotationKeepsStreamsAndServesWhoComes(t *testing.T) {
 		_, err := s.tryBy("shop/a", s.as("spiffe://td/gateway/shop/a"))
 		return err
 	})
-	s.untilTLS("all is well", func(state mtls.State) bool { return state.Problem == "" })
+	s.untilTLS("all is well", func(state *admin.TLS) bool { return state.Problem == "" })
 	s.publish("Cluster web@2")
 	stands.take("Cluster web@2")
 }
 
-func (s *secured) untilTLS(what string, holds func(mtls.State) bool) {
+// untilTLS waits until a condition holds of the certificate files, as the page of the transport shows them.
+func (s *secured) untilTLS(what string, holds func(*admin.TLS) bool) {
 	s.t.Helper()
-	s.until(what, func() bool { return holds(s.transport.Keeper().State()) })
-}
-
-func TestNodesThatComeAndGoLeaveNothing(t *testing.T) {
-	s := startSecured(t, Options{Grants: mtls.Grants{"all.example": {mtls.All}}})
-	s.publish("Cluster web@1")
-	by := s.as("all.example")
-	for i := range 100 {
-		c := s.openBy(fmt.Sprintf("none/gw%d", i), by)
-		c.ask(cds)
-		s.until("it is there", func() bool { return len(s.scopes) > 1 })
-		c.close()
-		s.until("it is forgotten", func() bool { return len(s.scopes) == 1 })
-	}
-	s.locked(func() {
-		if len(s.verdicts.given) != 1 || len(s.union.streams) != 0 || len(s.warned) > maxWarned {
-			t.Errorf("left are %d verdicts, %d streams", len(s.verdicts.given), len(s.union.streams))
-		}
+	s.until(what, func() bool {
+		var page admin.Transport
+		s.read(s.t, "/api/v1/transport", &page)
+		return page.TLS != nil && holds(page.TLS)
 	})
 }
 
@@ -262,8 +246,10 @@ func TestNodesThatComeAndGoLeaveNothing(t *testing.T) {
 // speaks well is served meanwhile.
 func TestGarbageOnThePort(t *testing.T) {
 	for name, start := range map[string]func() *running{
-		"plain": func() *running { return start(t, Options{ConnectionTime: 100 * time.Millisecond}) },
-		"TLS":   func() *running { return startSecured(t, Options{ConnectionTime: 100 * time.Millisecond}).running },
+		"plain": func() *running { return start(t, server.Options{ConnectionTime: 100 * time.Millisecond}) },
+		"TLS": func() *running {
+			return startSecured(t, server.Options{ConnectionTime: 100 * time.Millisecond}).running
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start()
@@ -293,7 +279,7 @@ func TestGarbageOnThePort(t *testing.T) {
 }
 
 func TestARequestOf64MiBIsRead(t *testing.T) {
-	r := start(t, Options{})
+	r := start(t, server.Options{})
 	r.publish("Cluster web@1")
 	c := r.connect("shop/a")
 	versions := map[string]string{}
@@ -306,32 +292,11 @@ func TestARequestOf64MiBIsRead(t *testing.T) {
 	}
 }
 
-func TestALongNodeIsRefusedOrCut(t *testing.T) {
-	r := start(t, Options{})
-	r.publish("Cluster web@1")
-	if _, err := r.tryBy("shop/"+strings.Repeat("a", maxCluster), insecure.NewCredentials()); status.Code(err) != codes.InvalidArgument {
-		t.Error(err)
-	}
-	long := strings.Repeat("é", 1<<20)
-	c := r.open("")
-	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds, Node: &corev3.Node{
-		Id: "x" + long, Cluster: "shop/a", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: long},
-		Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{envoy.AdminAddressKey: structpb.NewStringValue(long)}},
-	}})
-	r.until("connected", func() bool { return len(r.audience("shop/a")) == 1 })
-	r.locked(func() {
-		st := r.audience("shop/a")[0]
-		if got := len(st.node); got != maxNode-1 || len(st.version) > maxNode || len(st.claim) > maxNode {
-			t.Errorf("kept are %d, %d and %d bytes", got, len(st.version), len(st.claim))
-		}
-	})
-}
-
 func TestTheModeOfASocket(t *testing.T) {
 	folder := t.TempDir()
 	for mode, want := range map[fs.FileMode]fs.FileMode{0: 0o600, 0o660: 0o660, 0o666: 0o666} {
 		path := filepath.Join(folder, fmt.Sprintf("%o.sock", want))
-		start(t, Options{XDSAddress: "unix:" + path, SocketMode: mode})
+		start(t, server.Options{XDSAddress: "unix:" + path, SocketMode: mode})
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%v, %v; want %v", info.Mode(), err, want)
@@ -354,7 +319,7 @@ func TestOnlyLeftSocketsAreRemoved(t *testing.T) {
 		"@gatefold-test": "any user of this host", filepath.Join(folder, "none", "x"): "no such file",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience) // should it serve
-		err := New(Options{XDSAddress: "unix:" + path, AdminAddress: "127.0.0.1:0"}, zerolog.Nop()).Run(ctx)
+		err := server.New(server.Options{XDSAddress: "unix:" + path, AdminAddress: "127.0.0.1:0"}, zerolog.Nop()).Run(ctx)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
@@ -370,7 +335,7 @@ func TestOnlyLeftSocketsAreRemoved(t *testing.T) {
 func TestNamesOfOthersAreRefusedWhereverServed(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		log := &lines{}
-		r := startLogged(t, Options{AdminAddress: address}, zerolog.New(log))
+		r := startLogged(t, server.Options{AdminAddress: address}, zerolog.New(log))
 		_, port, _ := net.SplitHostPort(r.admin.String())
 		for host, want := range map[string]int{"evil.example": 403, "evil.example:" + port: 403, "localhost": 200, "127.0.0.1:" + port: 200} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/healthz", nil)
@@ -395,7 +360,7 @@ func TestNamesOfOthersAreRefusedWhereverServed(t *testing.T) {
 
 // Who sends a header byte by byte, or never ends it, holds no connection.
 func TestSlowAdminClientsAreCutOff(t *testing.T) {
-	r := start(t, Options{ConnectionTime: 100 * time.Millisecond})
+	r := start(t, server.Options{ConnectionTime: 100 * time.Millisecond})
 	for _, text := range []string{
 		"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "POST /api/v1/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx",
 		"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20),
@@ -413,5 +378,22 @@ func TestSlowAdminClientsAreCutOff(t *testing.T) {
 	}
 	if code, _ := r.page(t, "GET", "/debug/pprof/", "localhost"); code != http.StatusNotFound {
 		t.Errorf("pprof answers %d", code)
+	}
+}
+
+func TestALongNodeIsRefusedOrCut(t *testing.T) {
+	r := start(t, server.Options{})
+	r.publish("Cluster web@1")
+	if _, err := r.tryBy("shop/"+strings.Repeat("a", 512), insecure.NewCredentials()); status.Code(err) != codes.InvalidArgument {
+		t.Error(err)
+	}
+	long := strings.Repeat("é", 1<<20)
+	c := r.open("")
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: cds, Node: &corev3.Node{
+		Id: "x" + long, Cluster: "shop/a", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: long},
+	}})
+	r.until("connected", func() bool { return len(r.audience("shop/a")) == 1 })
+	if st := r.audience("shop/a")[0]; len(st.Node) != 255 || len(st.Envoy) > 256 {
+		t.Errorf("shown are %d and %d bytes", len(st.Node), len(st.Envoy))
 	}
 }

@@ -1,4 +1,4 @@
-// Package deltatest makes route tables for tests from short texts.
+// Package deltatest makes resources for tests from short texts, and the status of a Gateway.
 package deltatest
 
 import (

@@ -23,6 +23,7 @@ import (
 	"github.com/gatefold/gatefold/server/admin"
 	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -91,7 +92,7 @@ func (p *puppet) leave() {
 // edit publishes changes as a revision, and lets all answer.
 func (f *stagedFleet) edit(changes ...string) {
 	f.t.Helper()
-	f.Publish(translate.Result{Delta: updates(changes...)})
+	f.Publish(translate.Result{Delta: deltatest.Updates(changes...)})
 	f.Edited(admin.Edit{Result: "ok"}, true)
 	f.settle()
 }

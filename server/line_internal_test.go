@@ -5,15 +5,31 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"github.com/rs/zerolog"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/server/connect"
 	"github.com/gatefold/gatefold/server/delta"
-	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
+)
+
+const (
+	cds = xds.ClusterType
+	eds = xds.EndpointType
+	lds = xds.ListenerType
+	rds = xds.RouteType
+	sds = xds.SecretType
 )
 
 // line is a client in this goroutine: what it is sent it accepts when it is told to, so that
@@ -25,9 +41,14 @@ type line struct {
 	nack   string           // what it says to every resource; "" accepts them
 	// says is what it says to a response, nil for nack; sent counts responses.
 	says func(probe bool) string
-	sent int
-	mute bool // it answers nothing
+	// rejects is how the names of clusters end that it rejects beside; "" for none.
+	rejects string
+	sent    int
+	mute    bool // it answers nothing
 }
+
+// at is the session of a stream.
+func (s *Server) at(st *stream) session { return session{s.core, st} }
 
 // dial connects a client that asks for all clusters and listeners, and for tables.
 func (s *Server) dial(t testing.TB, cluster string, tables ...string) *line {
@@ -88,33 +109,52 @@ func (l *line) SendMsg(message any) error {
 	}
 	words := l.nack
 	if l.says != nil {
-		words = l.says(bytes.Contains(message.(connect.Frame).Materialize(), []byte(probeMark)))
+		words = l.says(bytes.Contains(message.(connect.Frame).Materialize(), []byte(xds.ProbeMark)))
 	}
-	l.answer = append(l.answer, replyTo(message.(connect.Frame), words))
+	f := message.(connect.Frame)
+	if l.rejects != "" && words == "" && l.hates(f) {
+		words = fmt.Sprintf("no %d", l.sent) // never the same words
+	}
+	l.answer = append(l.answer, replyTo(f, words))
 	return nil
 }
 
-// BenchmarkStreamsEdit is one edit of a small table for so many streams, of one Gateway
-// or of all, to the last answer; gRPC is not in it.
-func BenchmarkStreamsEdit(b *testing.B) {
-	for _, cluster := range []string{"shop/a", "all"} {
-		for _, streams := range []int{100, 1000, 4000} {
-			b.Run(fmt.Sprintf("cluster=%s/streams=%d", cluster, streams), func(b *testing.B) {
-				r := startLogged(b, Options{}, zerolog.Nop())
-				r.Publish(translate.Result{Delta: updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1")})
-				lines := make([]*line, streams)
-				for i := range lines {
-					lines[i] = r.dial(b, cluster, "r")
-				}
-				begin := cpuTime(b)
-				for i := 0; b.Loop(); i++ {
-					r.Publish(translate.Result{Delta: updates(fmt.Sprintf("RouteConfiguration r@%d", i+2))})
-					for _, l := range lines {
-						l.turn(b)
-					}
-				}
-				b.ReportMetric(float64((cpuTime(b)-begin).Nanoseconds())/float64(b.N*streams), "cpu-ns/stream")
-			})
-		}
+// hates reports whether a response has a cluster that the client rejects.
+func (l *line) hates(f connect.Frame) bool {
+	response := &discoveryv3.DeltaDiscoveryResponse{}
+	if err := proto.Unmarshal(f.Materialize(), response); err != nil {
+		panic(err)
 	}
+	return response.TypeUrl == cds && slices.ContainsFunc(response.Resources, func(r *discoveryv3.Resource) bool { return strings.HasSuffix(r.Name, l.rejects) })
+}
+
+// replyTo is the answer to a response: that it is accepted, or rejected with these words.
+// Its type and nonce, fields 4 and 5, are in the last buffer.
+func replyTo(f connect.Frame, nack string) *delta.Request {
+	answer := &delta.Request{}
+	if nack != "" {
+		answer.ErrorDetail = status.New(codes.Internal, nack).Proto()
+	}
+	rest := f.BufferSlice[len(f.BufferSlice)-1].ReadOnlyData()
+	for len(rest) > 0 {
+		number, _, tag := protowire.ConsumeTag(rest)
+		value, n := protowire.ConsumeBytes(rest[tag:])
+		switch number {
+		case 4:
+			answer.TypeUrl = string(value)
+		case 5:
+			answer.ResponseNonce = string(value)
+		}
+		rest = rest[tag+n:]
+	}
+	return answer
+}
+
+// cpuTime is what the process has used so far, on all cores.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

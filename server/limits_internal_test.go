@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -11,24 +10,15 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/rs/zerolog"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
 )
-
-// namesFrom returns n names of tables that no Gateway has.
-func namesFrom(first, n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprintf("none/%07d", first+i)
-	}
-	return names
-}
 
 // stray is a stream that took no clusters, so that nothing else is sent to it, and that
 // asked for tables in small requests.
@@ -53,7 +43,7 @@ func stray(t *testing.T, s *Server, names int) *line {
 func serving(t *testing.T) *Server {
 	t.Helper()
 	s := New(Options{BarrierWait: time.Hour}, zerolog.Nop())
-	s.Publish(translate.Result{Delta: updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1")})
+	s.Publish(translate.Result{Delta: deltatest.Updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1")})
 	return s
 }
 
@@ -87,7 +77,7 @@ func TestALargeRequestIsBookedInTurns(t *testing.T) {
 	}()
 	var between []int
 	for version := 2; len(ended) == 0; version++ {
-		s.Publish(translate.Result{Delta: updates(fmt.Sprintf("Cluster web@%d", version))})
+		s.Publish(translate.Result{Delta: deltatest.Updates(fmt.Sprintf("Cluster web@%d", version))})
 		s.locked(func() { between = append(between, l.Unknown()) })
 	}
 	if err := <-ended; err != nil {
@@ -195,33 +185,11 @@ func TestStreamsOfAClientAreBounded(t *testing.T) {
 	}
 }
 
-// A client over a limit is ended, by gRPC's code, and named in the log, on the page of those
-// who are refused and in the metric. An Envoy beside it is served on.
-func TestAClientOverALimitIsNamed(t *testing.T) {
-	log := &lines{}
-	r := startLogged(t, Options{}, zerolog.New(log))
-	r.publish("Cluster web@1")
-	honest := r.connect("shop/a")
-	honest.ask(cds)
-	honest.take("Cluster web@1")
-	c := r.connect("shop/a")
-	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: rds, ResourceNamesSubscribe: namesFrom(0, 2*maxStrangers)})
-	var err error
-	select {
-	case err = <-c.failed:
-	case <-time.After(patience):
-		err = errors.New("it is not ended")
+// namesFrom returns n names of tables that no Gateway has.
+func namesFrom(first, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("none/%07d", first+i)
 	}
-	wantLimit(t, err, "names that the Gateway does not have")
-	if log.with(`"level":"warn"`, `"node":"test"`, "more than 100000 names") != 1 {
-		t.Error("the log does not name the client")
-	}
-	r.publish("Cluster web@2")
-	honest.take("Cluster web@2")
-	if page := r.get(t, "/api/v1/transport"); !strings.Contains(page, "more than 100000 names") {
-		t.Errorf("the page of those who are refused: %s", page)
-	}
-	if figures := r.get(t, "/metrics"); !strings.Contains(figures, `gatefold_xds_refused_total{cause="limit"} 1`) {
-		t.Error("the metric does not count it")
-	}
+	return names
 }

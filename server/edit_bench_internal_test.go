@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"google.golang.org/grpc/codes"
+	"github.com/rs/zerolog"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/gatefold/gatefold/server/connect"
@@ -42,7 +39,7 @@ func publishShape(t testing.TB, s cases.Shape, edit func(i int, r *translate.Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &shaped{Server: start(t, Options{}).Server}
+	out := &shaped{Server: New(Options{}, zerolog.Nop())}
 	translator := translate.New(translate.Options{})
 	out.Publish(translator.Apply(store.Change{Set: all}))
 	for i := range out.edits {
@@ -103,28 +100,6 @@ func (p *pipe) SendMsg(message any) error {
 	return nil
 }
 
-// replyTo is the answer to a response: that it is accepted, or rejected with these words.
-// Its type and nonce, fields 4 and 5, are in the last buffer.
-func replyTo(f connect.Frame, nack string) *delta.Request {
-	answer := &delta.Request{}
-	if nack != "" {
-		answer.ErrorDetail = status.New(codes.Internal, nack).Proto()
-	}
-	rest := f.BufferSlice[len(f.BufferSlice)-1].ReadOnlyData()
-	for len(rest) > 0 {
-		number, _, tag := protowire.ConsumeTag(rest)
-		value, n := protowire.ConsumeBytes(rest[tag:])
-		switch number {
-		case 4:
-			answer.TypeUrl = string(value)
-		case 5:
-			answer.ResponseNonce = string(value)
-		}
-		rest = rest[tag+n:]
-	}
-	return answer
-}
-
 // BenchmarkShapeEdit measures one edited leaf from Result to the bytes that a stream is
 // handed, and their ACK; gRPC is not in it. The last shapes have a hundred streams,
 // or a problem for each route.
@@ -182,17 +157,8 @@ func (w *shaped) settle(streams int) {
 		held = 0
 		w.locked(func() {
 			for st := range w.scopes["default/eg"].streams {
-				held += number(st.settled())
+				held += number(st.state.Idle && len(st.lacks) == 0)
 			}
 		})
 	}
-}
-
-// cpuTime is what the process has used so far, on all cores.
-func cpuTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -61,7 +61,7 @@ func (r *refuser) publish(s *Server, present bool) {
 			if !present {
 				change = "-" + change
 			}
-			updates = append(updates, parseUpdate(change))
+			updates = append(updates, deltatest.Update(change))
 		}
 	}
 	var text strings.Builder
@@ -113,7 +113,7 @@ func (r *refuser) rests(did string, most int) {
 func TestAClientThatRejectsEverythingIsLeftInPeace(t *testing.T) {
 	for _, ofWorld := range []bool{false, true} {
 		for _, agent := range []string{"", "envoy"} {
-			for _, words := range []string{"no", "Error adding/updating cluster(s) n0: no, n3: no", "cannot bind", "missing ): (" + probeMark} {
+			for _, words := range []string{"no", "Error adding/updating cluster(s) n0: no, n3: no", "cannot bind", "missing ): (" + xds.ProbeMark} {
 				t.Run(fmt.Sprintf("of the world %t, agent %q, %s", ofWorld, agent, words), func(t *testing.T) {
 					// What is suspected is searched, and then all of the table.
 					const searches = 2
@@ -152,7 +152,7 @@ func TestWhateverAClientAnswersComesToAnEnd(t *testing.T) {
 		most := len(delta.Types()) + r.objects(4*r.parts)
 		kindness := random.IntN(8)
 		r.says = func(probe bool) string {
-			words := []string{"no", "missing ): (" + probeMark, "Error adding/updating listener(s) n1: no", "cannot bind"}
+			words := []string{"no", "missing ): (" + xds.ProbeMark, "Error adding/updating listener(s) n1: no", "cannot bind"}
 			if !probe { // which no Envoy takes
 				words = append(words, make([]string, kindness)...)
 			}

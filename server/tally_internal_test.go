@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/status"
@@ -28,7 +29,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 		for _, streams := range []int{10, 40} {
 			t.Run(fmt.Sprintf("%s, %d", cluster, streams), func(t *testing.T) {
 				s := New(Options{}, zerolog.Nop())
-				s.Publish(translate.Result{Delta: updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1"), Status: []status.Update{pendingGateway(1)}})
+				s.Publish(translate.Result{Delta: deltatest.Updates("Cluster web@1", "Listener http@1", "RouteConfiguration r@1"), Status: []status.Update{deltatest.PendingGateway("shop/a", 1)}})
 				lines := make([]*line, streams)
 				for i := range lines {
 					lines[i] = s.dial(t, cluster, "r")
@@ -36,7 +37,7 @@ func TestAnAnswerLooksAtNoOtherEnvoy(t *testing.T) {
 				looks := func(edit, nack string, want metav1.ConditionStatus) int {
 					t.Helper()
 					before := s.verdicts.looks
-					s.Publish(translate.Result{Delta: updates(edit)})
+					s.Publish(translate.Result{Delta: deltatest.Updates(edit)})
 					for _, l := range lines {
 						l.nack = nack
 						l.turn(t)
@@ -140,7 +141,7 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 				if !strings.Contains(did, "-") {
 					did += fmt.Sprintf("@%d", step)
 				}
-				s.Publish(translate.Result{Delta: updates(did)})
+				s.Publish(translate.Result{Delta: deltatest.Updates(did)})
 			case n == 5:
 				did = "a request"
 				at := lines[r.IntN(len(lines))]
@@ -173,6 +174,9 @@ func TestCountsAreThoseOfALookAtEverything(t *testing.T) {
 		for _, l := range lines {
 			s.at(l.stream).leave()
 			s.counted(t, "leaving")
+		}
+		if s.strangers != 0 {
+			t.Fatalf("%d names are counted of streams that left", s.strangers)
 		}
 	}
 }

@@ -1,51 +1,26 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"github.com/rs/zerolog"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	grpcstatus "google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
+	"github.com/gatefold/gatefold/server/delta"
+	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/status"
 )
-
-// obey answers all that comes: a cluster of a name that ends in 7 is rejected, everything
-// else is accepted.
-func (c *client) obey() {
-	go func() {
-		for {
-			response, err := c.stream.Recv()
-			if err != nil {
-				return
-			}
-			answer := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: response.TypeUrl, ResponseNonce: response.Nonce}
-			if slices.ContainsFunc(response.Resources, func(r *discoveryv3.Resource) bool { return response.TypeUrl == cds && strings.HasSuffix(r.Name, "7") }) {
-				answer.ErrorDetail = grpcstatus.New(codes.Internal, "no "+response.Nonce).Proto()
-			}
-			if c.stream.Send(answer) != nil {
-				return
-			}
-		}
-	}()
-}
 
 // editAt is the edit of this number: a table becomes another one, a cluster with its
 // endpoints and a route's status come in the place of those of the edit before, and now and
@@ -76,7 +51,7 @@ func editAt(i int) translate.Result {
 		result.Problems = []manifest.Problem{{Severity: manifest.Error, Code: "Conflict", Message: fmt.Sprintf("%08d", i)}}
 	}
 	for _, change := range delta {
-		result.Delta = append(result.Delta, parseUpdate(change))
+		result.Delta = append(result.Delta, deltatest.Update(change))
 	}
 	return result
 }
@@ -102,13 +77,10 @@ func (s *Server) holdings() map[string]int {
 		}
 		count["streams"] += len(c.streams)
 		for st := range c.streams {
-			plan := reflect.ValueOf(st.Plan).Elem()
-			count["tables"] += plan.FieldByName("states").Len()
-			for ledgers := plan.FieldByName("ledgers").MapRange(); ledgers.Next(); {
-				l := ledgers.Value().Elem()
-				count["in flight"] += l.FieldByName("flight").Len()
-				count["rejected"] += l.FieldByName("rejected").FieldByName("of").Len()
-				count["alone"] += l.FieldByName("alone").Len() + l.FieldByName("force").Len() + l.FieldByName("again").Len()
+			count["rejected"] += len(slices.Collect(st.Rejections()))
+			for _, progress := range st.Progress() {
+				count["accepted"] += progress.Accepted
+				count["pending"] += progress.Pending + progress.Removing
 			}
 		}
 	}
@@ -124,47 +96,37 @@ func (s *Server) holdings() map[string]int {
 func TestNothingIsKeptOfPublished(t *testing.T) {
 	const first = 960 // as edits a multiple of all that editAt counts by
 	edits := max(2*first, testsize.Of(t, 3000)/60*60)
-	r := startLogged(t, Options{}, zerolog.Nop()) // a test keeps its log
-	feed := r.FollowStatus()
-	r.Publish(editAt(0))
-	conn, err := grpc.NewClient(r.xds.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
+	s := New(Options{}, zerolog.Nop())
+	feed := s.FollowStatus()
+	s.Publish(editAt(0))
+	join := func(cluster string) *line {
+		l := s.lift(t, &corev3.Node{Id: "test", Cluster: cluster})
+		l.answer = append(l.answer, &delta.Request{TypeUrl: eds, ResourceNamesSubscribe: []string{fmt.Sprintf("c%08d", 0)}},
+			&delta.Request{TypeUrl: lds}, &delta.Request{TypeUrl: rds, ResourceNamesSubscribe: []string{"r"}})
+		l.rejects = "7" // clusters whose names end so
+		l.turn(t)
+		return l
 	}
-	defer conn.Close()
-	join := func(cluster string) *client {
-		ctx, leave := context.WithCancel(context.Background())
-		stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &client{t: t, cluster: cluster, stream: stream, close: leave}
-		c.obey()
-		c.ask(cds)
-		c.ask(eds, fmt.Sprintf("c%08d", 0))
-		c.ask(lds)
-		c.ask(rds, "r")
-		return c
-	}
-	join("shop/a")
-	join("all")
+	stay := []*line{join("shop/a"), join("all")}
 	var early map[string]int
 	var earlyHeap int
 	for i := 1; i <= edits; i++ {
-		r.Publish(editAt(i))
+		s.Publish(editAt(i))
+		if i%3 != 1 { // they answer to some edits late
+			for _, l := range stay {
+				l.turn(t)
+			}
+		}
 		feed.Take(false)
 		if i%30 != 0 {
 			continue
 		}
-		guest := join("shop/a")
-		r.awaitRest()
-		guest.close()
-		r.until("it has left", func() bool { return len(r.audience("shop/a")) == 2 })
+		s.at(join("shop/a").stream).leave()
 		if i == first {
-			early, earlyHeap = r.holdings(), liveHeap()
+			early, earlyHeap = s.holdings(), liveHeap()
 		}
 	}
-	late, lateHeap := r.holdings(), liveHeap()
+	late, lateHeap := s.holdings(), liveHeap()
 	t.Logf("live heap after %d edits: %d KB, after %d: %d KB, %.3f times as much", first, earlyHeap/1024, edits, lateHeap/1024, float64(lateHeap)/float64(earlyHeap))
 	if !maps.Equal(early, late) {
 		t.Errorf("after %d edits there is %v, after %d %v", first, early, edits, late)
@@ -172,7 +134,8 @@ func TestNothingIsKeptOfPublished(t *testing.T) {
 	if grown, most := lateHeap-earlyHeap, 256*1024+8*(edits-first); grown > most {
 		t.Errorf("the live heap grew by %d bytes in %d edits, %d are put up with", grown, edits-first, most)
 	}
-	runtime.KeepAlive(r)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(stay)
 }
 
 // A Gateway that is gone leaves no room for all that it had.
@@ -184,7 +147,7 @@ func TestNothingIsKeptOfAGatewayThatIsGone(t *testing.T) {
 		for i := range clusters {
 			all = append(all, fmt.Sprintf("shop/g%d: %sCluster c%08d%s", gateway, sign, i, version))
 		}
-		s.Publish(translate.Result{Delta: updates(all...)})
+		s.Publish(translate.Result{Delta: deltatest.Updates(all...)})
 	}
 	comeAndGo := func(gateway int) {
 		publish(gateway, "", "@1")
