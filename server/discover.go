@@ -171,8 +171,7 @@ func (s *Server) join(st *stream) (unknown bool, err error) {
 	st.scope.joinStage(st)
 	st.Plan = delta.New(st.scope.targetOf(st), delta.Options{
 		Opened: st.opened, Gateway: st.scope.name, Wait: s.options.BarrierWait, BindRetry: s.options.BindRetry,
-		Unordered: s.options.unordered, Envoy: st.isEnvoy, World: st.ofWorld,
-		Version: st.version,
+		Envoy: st.isEnvoy, World: st.ofWorld, Version: st.version,
 	})
 	st.Withhold(!st.canary && st.scope.stage != nil && st.scope.stage.withheld)
 	st.scope.streams[st] = struct{}{}

@@ -121,5 +121,5 @@ func (l loadReports) ask(reports lrsv3.LoadReportingService_StreamLoadStatsServe
 	if !from.canary || l.options.Staging.MaxErrors == 0 {
 		return nil
 	}
-	return reports.Send(&lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(l.staging.options.interval)})
+	return reports.Send(&lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(ReportInterval)})
 }

@@ -54,15 +54,6 @@ type Options struct {
 	Vulnerable func([]manifest.Problem)
 	// Staging has the settings for fleets with canaries.
 	Staging Staging
-	// blameRules treats every rejection as a fault of the rule, and none as a fault of the Envoy (see
-	// quarantine.ownMatter). For tests.
-	blameRules bool
-	// unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
-	// needed.
-	unordered bool
-	// pingEvery is how long a connection may be silent until gatefold sends a ping, and pingWait is how long the
-	// answer may take. 0 means 30 s and 10 s. For tests.
-	pingEvery, pingWait time.Duration
 	// Listening, if set, is called after both addresses are bound.
 	Listening func(xds, admin net.Addr)
 }
@@ -105,8 +96,6 @@ type Staging struct {
 	// frozen fleet. Calls do not overlap. The server does not show these problems by itself: the called function must
 	// publish them.
 	Problems func([]manifest.Problem)
-
-	interval time.Duration // how often canaries report; 0 means ReportInterval. For tests.
 }
 
 // DefaultAbsence is how long a fleet waits for a canary to connect again after its last canary disconnected.

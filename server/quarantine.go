@@ -30,9 +30,8 @@ type quarantine struct {
 	*lock
 	verdicts *verdicts
 	// tell, if set, is called with all parts in quarantine after each change of them.
-	tell       func(translate.Quarantine)
-	wait       time.Duration // how long a part waits for the answers of other Envoys before it is in quarantine
-	blameRules bool          // every rejection is a fault of the rule, not of the Envoy; for tests
+	tell func(translate.Quarantine)
+	wait time.Duration // how long a part waits for the answers of other Envoys before it is in quarantine
 
 	parts   map[translate.RejectedPart]*suspicion
 	changed chan struct{} // capacity 1: there is something to review
@@ -67,10 +66,10 @@ type placed struct {
 }
 
 // newQuarantine returns a quarantine without parts. The parameter guard is the lock that also guards verdicts. Of
-// the options, newQuarantine uses Quarantine, BarrierWait and blameRules.
+// the options, newQuarantine uses Quarantine and BarrierWait.
 func newQuarantine(guard *lock, verdicts *verdicts, options Options) *quarantine {
 	return &quarantine{
-		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait, blameRules: options.blameRules,
+		lock: guard, verdicts: verdicts, tell: options.Quarantine, wait: options.BarrierWait,
 		parts: map[translate.RejectedPart]*suspicion{}, changed: make(chan struct{}, 1),
 	}
 }
@@ -98,7 +97,7 @@ func (q *quarantine) heed(st *stream, r *delta.Response) {
 // the part. It does nothing if Envoy's error is about this Envoy alone (see ownMatter), or if the part is new and
 // q.parts has no room for it (see room).
 func (q *quarantine) noteRejected(st *stream, part *delta.RejectedPart) {
-	if q.ownMatter(part.Words) {
+	if ownMatter(part.Words) {
 		return
 	}
 	key := keyOf(part)
@@ -139,10 +138,9 @@ func keyOf(part *delta.RejectedPart) translate.RejectedPart {
 }
 
 // ownMatter reports whether Envoy's error (words) is about this Envoy and not about the rule: the Envoy was
-// built without an extension, or is configured with a limit. Another Envoy may accept the rule. The result is false
-// for every error if q.blameRules is true.
-func (q *quarantine) ownMatter(words string) bool {
-	return !q.blameRules && slices.ContainsFunc([]string{
+// built without an extension, or is configured with a limit. Another Envoy may accept the rule.
+func ownMatter(words string) bool {
+	return slices.ContainsFunc([]string{
 		"Didn't find a registered implementation", "could not find @type", "Unable to parse JSON", "unknown type",
 		"max program size", "has unknown fields",
 	}, func(part string) bool { return strings.Contains(words, part) })

@@ -89,7 +89,6 @@ func New(options Options, log zerolog.Logger) *Server {
 	}
 	s.transport = connect.NewTransport(connect.Options{
 		TLS: options.TLS, Grants: options.Grants, TLSInterval: options.TLSInterval, Handshake: options.ConnectionTime,
-		PingEvery: options.pingEvery, PingWait: options.pingWait,
 	}, log, s.refused)
 	s.board = board.New(func() { s.locked(s.verdicts.refresh) })
 	s.verdicts = newVerdicts(s.gateways, s.board, newAnnouncements(log, s.board, options.Folder))

@@ -43,7 +43,6 @@ type staging struct {
 // (the parameter rejected).
 func newStaging(options Staging, verdicts *verdicts, rejected *quarantine, log zerolog.Logger, counted *figures.Set) *staging {
 	options.Absence = cmp.Or(options.Absence, DefaultAbsence)
-	options.interval = cmp.Or(options.interval, ReportInterval)
 	return &staging{
 		lock: rejected.lock, options: options, verdicts: verdicts, quarantine: rejected, log: log, metrics: counted,
 		changed: make(chan struct{}, 1), asked: make(chan chan struct{}), saved: options.Fleets, sums: map[*delta.Entry]map[[sha256.Size]byte]bool{},

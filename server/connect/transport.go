@@ -28,9 +28,6 @@ type Options struct {
 	TLSInterval time.Duration
 	// Handshake limits the handshake of a connection; 0 means 10 s.
 	Handshake time.Duration
-	// PingEvery is how long a connection may be silent until gatefold sends a ping, and PingWait how long the
-	// answer may take. 0 means 30 s and 10 s.
-	PingEvery, PingWait time.Duration
 }
 
 // Transport has the gRPC options for connections of clients: bounds and, if TLS files are configured,
@@ -47,7 +44,6 @@ type Transport struct {
 func NewTransport(options Options, log zerolog.Logger, refused *Refusals) *Transport {
 	options.TLSInterval = cmp.Or(options.TLSInterval, time.Second)
 	options.Handshake = cmp.Or(options.Handshake, HandshakeTime)
-	options.PingEvery, options.PingWait = cmp.Or(options.PingEvery, pingEvery), cmp.Or(options.PingWait, pingWait)
 	return &Transport{options: options, log: log, refused: refused}
 }
 
@@ -95,7 +91,8 @@ func (t *Transport) warnOfExpiry() {
 // HandshakeTime is how long the TLS handshake and the HTTP/2 preface of a connection may take by default.
 const HandshakeTime = 10 * time.Second
 
-// pingEvery and pingWait are the defaults of Options. Only pings find an Envoy that hangs, or a broken network.
+// pingEvery is how long a connection may be silent until gatefold sends a ping, and pingWait how long the answer may
+// take. Only pings find an Envoy that hangs, or a broken network.
 const pingEvery, pingWait = 30 * time.Second, 10 * time.Second
 
 // maxMessage bounds a request, in bytes. A request after a reconnect names everything that an Envoy has
@@ -108,7 +105,7 @@ func (t *Transport) GRPCOptions() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newFrameCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: t.options.PingEvery, Timeout: t.options.PingWait,
+			Time: pingEvery, Timeout: pingWait,
 			MaxConnectionIdle: 5 * time.Minute, // for connections without a stream
 		}),
 		// Envoy's bootstrap pings every 5 s. A client that pings more often than MinTime is disconnected.

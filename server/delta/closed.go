@@ -68,7 +68,7 @@ func placeOf(name string) (at place, ok bool) {
 func (p *Plan) closedForm(name string) (closed *Entry, wait bool) {
 	l := p.ledgers[xds.RouteType]
 	p.forgetTable(name)
-	if _, is := l.closed[name]; is || p.options.Unordered {
+	if _, is := l.closed[name]; is {
 		return p.target.closedTable(name), false
 	}
 	l.waiting.push(name)
@@ -124,7 +124,7 @@ func (p *Plan) closeTables(l *ledger) *Response {
 			continue
 		}
 		e := p.target.closedTable(name)
-		if l.decide(name, e, true) != set {
+		if l.decide(name, e) != set {
 			continue
 		}
 		if r.Set = append(r.Set, e); alone {

@@ -21,9 +21,9 @@ const (
 //
 // If e is nil:
 //   - A listener that the Envoy has is removed at once.
-//   - Another resource that the Envoy has is removed last, or at once if ordered is false (Options.Unordered).
+//   - Another resource that the Envoy has is removed last.
 //   - If the Envoy has no such resource, but requested it by name, a removal is sent, except for a filter.
-func (l *ledger) decide(name string, e *Entry, ordered bool) action {
+func (l *ledger) decide(name string, e *Entry) action {
 	_, forced := l.force[name]
 	version, held := l.held.get(name)
 	known, rejected := l.rejected.of[name]
@@ -45,7 +45,7 @@ func (l *ledger) decide(name string, e *Entry, ordered bool) action {
 	l.rejected.remove(name)
 	named := l.names.has(name)
 	switch {
-	case held && ordered && l.typ != xds.ListenerType:
+	case held && l.typ != xds.ListenerType:
 		return removeLast
 	case held, named && l.typ != xds.FilterType:
 		// The client gets an answer for a name that does not exist, so that it does not wait for the name (xDS

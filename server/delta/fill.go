@@ -66,7 +66,7 @@ func (p *Plan) fill(l *ledger) *Response {
 			spoken[name] = struct{}{}
 			continue
 		}
-		does := l.decide(name, e, !p.options.Unordered)
+		does := l.decide(name, e)
 		alone := (does == set || does == remove) && l.goesAlone(name)
 		if alone && r.Names() > 0 {
 			return r

@@ -22,7 +22,7 @@ import (
 // the table that would be sent; nil if the table is removed. The result is false for all other resource types.
 func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
 	delete(l.unfiltered, name)
-	if l.typ != xds.RouteType || e == nil || s.options.Unordered || s.filtered() || !e.requires() {
+	if l.typ != xds.RouteType || e == nil || s.filtered() || !e.requires() {
 		return false
 	}
 	l.unfiltered[name] = struct{}{}

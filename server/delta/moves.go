@@ -154,7 +154,7 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 	if known, tried := m.soon[name]; tried && (e == nil || known.version != e.Version) {
 		delete(m.soon, name)
 	}
-	if e == nil || m.options.Unordered {
+	if e == nil {
 		return e, false
 	}
 	if w := m.ways[name]; w != nil && w.phase != left {

@@ -80,9 +80,6 @@ type Options struct {
 	Gateway string
 	// BindRetry is how long a listener whose bind failed waits at first until it is sent again.
 	BindRetry time.Duration
-	// Unordered sends everything at once, removals included. Tests use it to prove that the ordered sending is
-	// needed.
-	Unordered bool
 	// Envoy is true if the client is an Envoy. Then bad routes are searched for in the route tables that it
 	// rejects.
 	Envoy bool
@@ -166,9 +163,6 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 // step does the work of Next, except the retries of failed binds: it returns the next response, or nil and the
 // time at which to try again; zero means after the next answer or edit.
 func (p *Plan) step(now time.Time) (*Response, time.Time) {
-	if p.options.Unordered {
-		return p.first(p.fill, Types()...), time.Time{}
-	}
 	if r := p.first(p.closeTables, xds.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}
