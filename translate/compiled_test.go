@@ -111,7 +111,7 @@ func TestAnEditEncodesItsLeaf(t *testing.T) {
 		w.apply(after)
 		newEncodings, newParts := w.translator.Encodings(), w.translator.HostParts()
 		maps.DeleteFunc(newEncodings, func(at *byte, _ int) bool { return encoded[at] > 0 })
-		maps.DeleteFunc(newParts, func(at uintptr, _ int) bool { return parts[at] > 0 })
+		maps.DeleteFunc(newParts, func(at *byte, _ int) bool { return parts[at] > 0 })
 		if bytes := sum(maps.Values(newParts)); len(newEncodings) != 1 || len(newParts) != 2 || bytes > 32<<10 { // the frame and the leaf
 			t.Errorf("an edit of one of %d routes encodes %d routes, and %d parts of %d bytes", routes, len(newEncodings), len(newParts), bytes)
 		}

@@ -2,7 +2,6 @@ package translate
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/gatefold/gatefold/translate/memo"
@@ -29,59 +28,17 @@ func (t *Translator) Watched(fn func(family string, key any)) { t.inner().engine
 // Families returns the rules and folds, and what the present values were computed from.
 func (t *Translator) Families() []memo.Family { return t.inner().engine.Families() }
 
-// Cells names every cell that is kept by an input, index, rule or fold and
-// counts it, and the rows of their keys, so that a test can see what leaks. It reads
-// what is in memo, which is nobody else's business, by reflection.
-func (t *Translator) Cells() map[string]int {
-	cells := map[string]int{}
-	count := func(name string, family reflect.Value) {
-		for _, field := range []string{"cells", "buckets"} {
-			if table := family.FieldByName(field); table.IsValid() {
-				if n := int(table.FieldByName("kept").Int()); n > 0 {
-					cells[name] += n
-				}
-			}
-		}
-	}
-	engine := reflect.ValueOf(t.inner().engine).Elem()
-	for kinds := engine.FieldByName("keys").MapRange(); kinds.Next(); {
-		keys := kinds.Value().Elem().Elem()
-		if n := keys.FieldByName("byHash").Len() + keys.FieldByName("odd").Len(); n > 0 {
-			cells[fmt.Sprint("rows ", keys.Type())] = n
-		}
-	}
-	families := engine.FieldByName("families")
-	for i := range families.Len() {
-		count(fmt.Sprint("family ", i), families.Index(i).Elem().Elem())
-	}
-	for _, in := range []reflect.Value{reflect.ValueOf(t.inner().in).Elem(), reflect.ValueOf(t.inner().in.backendObjects).Elem()} {
-		for i := range in.NumField() {
-			if in.Field(i).Kind() == reflect.Pointer {
-				count(in.Type().Field(i).Name, in.Field(i).Elem())
-			}
-		}
-	}
-	return cells
-}
+// Cells counts every cell that an input, index, rule or fold has, and their keys, so that a test can see what leaks.
+func (t *Translator) Cells() map[string]int { return t.inner().engine.Cells() }
 
-// TableNodes names the nodes of the ordered trees that hold the rules of all hosts,
-// by where they lie, so that a test can see how many an edit has copied. What it
-// returns says something as long as the View of that time is kept.
-func (t *Translator) TableNodes() map[uintptr]bool {
-	nodes := map[uintptr]bool{}
-	var walk func(reflect.Value)
-	walk = func(branch reflect.Value) {
-		if branch.IsNil() {
-			return
-		}
-		nodes[branch.Pointer()] = true
-		walk(branch.Elem().FieldByName("left"))
-		walk(branch.Elem().FieldByName("right"))
-	}
+// Tables returns the ordered trees of the rules of all hosts, by host, so that a test can see how much an edit has
+// copied.
+func (t *Translator) Tables() map[tableKey]memo.Ordered[*entry] {
+	tables := map[tableKey]memo.Ordered[*entry]{}
 	for host := range t.inner().last.hosts.All() {
-		walk(reflect.ValueOf(host.Table).FieldByName("root"))
+		tables[host.Key] = host.Table
 	}
-	return nodes
+	return tables
 }
 
 // Encodings returns the size of each route's encoding in the tables of all hosts, by where
@@ -100,12 +57,11 @@ func (t *Translator) Encodings() map[*byte]int {
 // HostParts returns the sizes of the encoded parts of all virtual hosts, by where they lie: a
 // host that is a list is one part, a compiled one has its frame and its leaves. What it returns
 // says something as long as the View of that time is kept.
-func (t *Translator) HostParts() map[uintptr]int {
-	sizes := map[uintptr]int{}
+func (t *Translator) HostParts() map[*byte]int {
+	sizes := map[*byte]int{}
 	for host := range t.inner().last.hosts.All() {
-		parts := reflect.ValueOf(host.Encoded).FieldByName("parts")
-		for i := range parts.Len() {
-			sizes[parts.Index(i).Pointer()] = parts.Index(i).Len()
+		for part := range host.Encoded.Parts() {
+			sizes[&part[0]] = len(part)
 		}
 	}
 	return sizes

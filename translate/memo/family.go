@@ -1,6 +1,9 @@
 package memo
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Family describes one rule or fold of an Engine: its name, and the names of the inputs, rules and folds that it
 // depends on.
@@ -20,6 +23,26 @@ func (e *Engine) Families() []Family {
 		out = append(out, f.describe())
 	}
 	return out
+}
+
+// Cells returns how many cells each family has, by the names of the family or its sources, and how many keys there are
+// of each type. Whatever has none is left out. It visits every cell. So only code that looks for leaks should call it.
+func (e *Engine) Cells() map[string]int {
+	count := map[string]int{}
+	for _, keys := range e.keys {
+		keys.(interface{ count(into map[string]int) }).count(count)
+	}
+	return count
+}
+
+// count adds the number of rows to into, and the number of cells of each family.
+func (k *keys[K]) count(into map[string]int) {
+	k.each(func(r *row[K]) {
+		into[fmt.Sprintf("keys %T", r.key)]++
+		for n := r.first; n != nil; n = n.next {
+			into[fmt.Sprintf("%T %s", n.cell, n.cell.of().(named).names())]++
+		}
+	})
 }
 
 // label is the name of a family, and the names of the families from which it gets its values. An Input and a Rule

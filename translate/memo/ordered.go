@@ -42,6 +42,28 @@ func (o Ordered[T]) Delete(item T) Ordered[T] {
 // still have equal items.
 func (o Ordered[T]) Same(other Ordered[T]) bool { return o.root == other.root }
 
+// Shared returns how many nodes both sets share in memory. If one set was made of the other by edits, they share the
+// nodes that no edit copied.
+func (o Ordered[T]) Shared(other Ordered[T]) (shared int) {
+	nodes := map[*branch[T]]bool{}
+	other.root.each(func(b *branch[T]) { nodes[b] = true })
+	o.root.each(func(b *branch[T]) {
+		if nodes[b] {
+			shared++
+		}
+	})
+	return shared
+}
+
+// each calls fn for every node of b.
+func (b *branch[T]) each(fn func(*branch[T])) {
+	if b != nil {
+		fn(b)
+		b.left.each(fn)
+		b.right.each(fn)
+	}
+}
+
 // All yields the items in order.
 func (o Ordered[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) { o.root.walk(yield) }

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"iter"
 	"slices"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -28,6 +29,10 @@ func HostOf(body []byte) Host { return Host{parts: [][]byte{body}, sum: sumOf(bo
 
 // Same reports whether both hosts have the same bytes.
 func (h Host) Same(other Host) bool { return h.sum == other.sum }
+
+// Parts yields the byte slices that follow each other. A host that is a list of routes is one part; a compiled one has
+// its frame and its leaves.
+func (h Host) Parts() iter.Seq[[]byte] { return slices.Values(h.parts) }
 
 // Bytes returns the whole encoded message.
 func (h Host) Bytes() []byte { return slices.Concat(h.parts...) }
