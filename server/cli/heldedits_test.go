@@ -53,6 +53,20 @@ stringData:
     bob:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=
 `
 
+const keysGuard = `apiVersion: gateway.kgateway.dev/v1alpha1
+kind: TrafficPolicy
+metadata: {name: guard}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: site}]
+  apiKeyAuth: {keySources: [{header: x-key}], secretSelector: {matchLabels: {keys: site}}}
+`
+
+const keys = `apiVersion: v1
+kind: Secret
+metadata: {name: keys, labels: {keys: site}}
+stringData: {ann: k-123456}
+`
+
 const openGuard = `apiVersion: gateway.kgateway.dev/v1alpha1
 kind: TrafficPolicy
 metadata: {name: guard}
@@ -88,6 +102,9 @@ func heldEdits() map[string]heldEdit {
 		},
 		"a user in a Secret": {
 			files: map[string]string{"guard.yaml": secretGuard, "users.yaml": users}, file: "users.yaml", old: "bob:{SHA}", new: "bob:{MD5}", code: "InvalidCredentials", want: 401,
+		},
+		"the keys of a Secret that labels select": {
+			files: map[string]string{"guard.yaml": keysGuard, "keys.yaml": keys}, file: "keys.yaml", old: "stringData: {ann: k-123456}", new: "stringData:", code: "InvalidCredentials", want: 401,
 		},
 		"an extension that does not exist": {
 			files: map[string]string{"guard.yaml": openGuard}, file: "guard.yaml", old: "  acl:", new: "  extAuth: {extensionRef: {name: none}}\n  acl:", code: "ExtensionNotFound", want: 200,

@@ -67,19 +67,19 @@ func (j *judging) usersOfContents() map[manifest.Key]map[manifest.Key]*status.Up
 	return all
 }
 
-// contentsOf returns the Secrets and ConfigMaps whose content is edited.
-func contentsOf(edits []store.Edit) map[manifest.Key]bool {
-	all := map[manifest.Key]bool{}
+// contentsOf returns the Secrets and ConfigMaps whose content is edited, as they are after it.
+func contentsOf(edits []store.Edit) map[manifest.Key]*manifest.Object {
+	all := map[manifest.Key]*manifest.Object{}
 	for _, e := range edits {
 		if (e.Key.Kind == "Secret" || e.Key.Kind == "ConfigMap") && e.Before != nil && e.After != nil {
-			all[e.Key] = true
+			all[e.Key] = e.After
 		}
 	}
 	return all
 }
 
 // contentsNamed returns the edited Secrets and ConfigMaps that the message of a problem of another object names: with their
-// namespace, or without it in the same one.
+// namespace, or without it in the same one. Of an object that selects Secrets by labels, it returns those that are selected.
 func (j *judging) contentsNamed(p manifest.Problem) (all []manifest.Key) {
 	if len(j.contents) == 0 {
 		return nil
@@ -94,8 +94,27 @@ func (j *judging) contentsNamed(p manifest.Problem) (all []manifest.Key) {
 			namespace, name = p.Object.Namespace, namespace
 		}
 		key := manifest.Key{Kind: kind, Namespace: namespace, Name: name}
-		if j.contents[key] && key != p.Object && !slices.Contains(all, key) {
+		if j.contents[key] != nil && key != p.Object && !slices.Contains(all, key) {
 			all = append(all, key)
+		}
+	}
+	if len(all) == 0 && p.Code == "InvalidCredentials" {
+		return j.contentsSelected(p.Object)
+	}
+	return all
+}
+
+// contentsSelected returns the edited Secrets that a policy selects by labels.
+func (j *judging) contentsSelected(policy manifest.Key) (all []manifest.Key) {
+	object := j.reader.store.Served(policy)
+	if object == nil {
+		return nil
+	}
+	for _, use := range credentialsOf(object) {
+		for key, after := range j.contents {
+			if use.labels != nil && use.selects(key, after) {
+				all = append(all, key)
+			}
 		}
 	}
 	return all

@@ -26,12 +26,12 @@ type judging struct {
 	edits    []store.Edit
 	scope    scope
 	units    []*unit
-	idle     bool                             // no held edit is tried again
-	kept     map[manifest.Key]store.Held      // edits that stay held without a trial
-	before   map[manifest.Key]map[string]bool // errors of what was served, of objects with an edit
-	notes    map[manifest.Key]store.Held      // what is told of edits that were taken back
-	contents map[manifest.Key]bool            // edited Secrets and ConfigMaps
-	closed   map[manifest.Key]string          // new routes that stay closed without a trial, with for whom they wait
+	idle     bool                              // no held edit is tried again
+	kept     map[manifest.Key]store.Held       // edits that stay held without a trial
+	before   map[manifest.Key]map[string]bool  // errors of what was served, of objects with an edit
+	notes    map[manifest.Key]store.Held       // what is told of edits that were taken back
+	contents map[manifest.Key]*manifest.Object // edited Secrets and ConfigMaps, as they are after it
+	closed   map[manifest.Key]string           // new routes that stay closed without a trial, with for whom they wait
 
 	member map[manifest.Key]*unit                           // the unit of each edit
 	errors map[manifest.Key][]manifest.Problem              // errors of the present round, of objects with an edit

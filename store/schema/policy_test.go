@@ -80,3 +80,20 @@ func TestTrafficPolicies(t *testing.T) {
 		}
 	}
 }
+
+// A field without a value is an error in what protects: the text may be cut off. Elsewhere it is as if it was not there.
+func TestFieldsWithoutValueDoNotOpen(t *testing.T) {
+	const policy = "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: a, creationTimestamp: null}\nspec:\n"
+	for text, want := range map[string]string{
+		policy + "  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}]\n  acl:\n": "spec.acl",
+		policy + "  acl: {defaultAction: deny}\n  targetRefs:\n":                                          "spec.targetRefs",
+		policy + "  acl: {defaultAction: allow, rules: }\n":                                               "spec.acl.rules",
+		policy + "  acl: {defaultAction: deny}\n":                                                         "",
+		"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}], selector: }":     "",
+	} {
+		_, found := checked(t, text)
+		if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || found[0].Field != want || found[0].Code != InvalidValue) {
+			t.Errorf("%s\n%+v", text, found)
+		}
+	}
+}

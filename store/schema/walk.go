@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gatefold/gatefold/store/api"
 )
 
 // walk checks one object against its schema: it removes unknown fields, sets defaults, and records mistakes.
@@ -83,6 +85,7 @@ func (w walk) fill(n *node, object map[string]any) {
 			continue
 		}
 		if child := n.child(name); child != nil && !child.nullable {
+			w.noValue(name)
 			delete(object, name)
 		}
 	}
@@ -91,6 +94,23 @@ func (w walk) fill(n *node, object map[string]any) {
 			object[name] = runtime.DeepCopyJSONValue(n.fields[name].def)
 		}
 	}
+}
+
+// noValue reports a field (name) of the current object that is null, if the object is a policy that may protect, or a
+// GatewayExtension. The text may have been cut off there, or the lines below the field may be lost: without the field, the
+// policy would protect less. Elsewhere null means that the field is not there, as for the API server.
+func (w walk) noValue(name string) {
+	switch w.kind {
+	case api.KindTrafficPolicy, "BackendTLSPolicy", api.KindGatewayExtension:
+	default:
+		return
+	}
+	if len(w.trail) == 0 || w.trail[0].name != "spec" {
+		return
+	}
+	w.intoField(name)
+	w.add(InvalidValue, "the field has no value", "write its value, or remove the line")
+	w.out()
 }
 
 // list checks the items of a list against the schema n, and the list itself, and reports mistakes. If an item must
