@@ -17,10 +17,15 @@ type Held struct {
 	Problems []manifest.Problem
 }
 
-// problems returns the problems of all held edits.
-func (f Frozen) problems() (all []manifest.Problem) {
-	for _, held := range f.Held {
-		all = append(all, held.Problems...)
+// heldProblems returns the problems of all held edits. Where a text has gone from its file, the problem is at that file.
+func (s *serving) heldProblems() (all []manifest.Problem) {
+	for key, held := range s.frozen.Held {
+		for _, p := range held.Problems {
+			if p.File == "" {
+				p.File = s.served[key].path()
+			}
+			all = append(all, p)
+		}
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -120,6 +121,7 @@ func (s *problemLists) staleOf(problems []manifest.Problem) []Stale {
 			}
 			if why := at.kept.frozen; why != nil {
 				one.Place, one.Message = why.Place, why.Message
+				one.File = cmp.Or(one.File, path)
 			}
 			all = append(all, one)
 		}

@@ -71,7 +71,7 @@ func (s *problemLists) plain() []manifest.Problem {
 	all = append(all, s.contests()...)
 	all = append(all, s.outsideProblems()...)
 	all = append(all, s.keptProblems()...)
-	all = append(all, s.serving.frozen.problems()...)
+	all = append(all, s.serving.heldProblems()...)
 	all = append(all, s.sharedPorts()...)
 	all = append(all, s.mistakeProblems()...)
 	manifest.SortProblems(all)

@@ -278,3 +278,25 @@ func TestEachTextOfAUnitHolds(t *testing.T) {
 		}
 	}
 }
+
+// A removed object that waits for another one of its unit is told at the file that had it.
+func TestAHeldRemovalHasAFile(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	files := strictFolder()
+	p.reload(teamsTree(files))
+	files["shop.yaml"] = strings.Replace(files["shop.yaml"], "name: shop,", "name: store,", 1)
+	files["policy.yaml"] = strings.NewReplacer("name: shop}", "name: store}", "action: allow", "action: alow").Replace(files["policy.yaml"])
+	p.reload(teamsTree(files))
+	last, told := r.published[len(r.published)-1], false
+	for _, problem := range last.Problems {
+		told = told || problem.Code == waitsFor && problem.Object.Name == "shop" && problem.File == "shop.yaml"
+	}
+	if !told {
+		t.Errorf("the problems are %+v", last.Problems)
+	}
+	for _, stale := range last.Stale {
+		if stale.File == "" {
+			t.Errorf("no file: %+v", stale)
+		}
+	}
+}
