@@ -6,17 +6,25 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
-// countsForEdits reports whether a problem may hold an edit: an error, or an issuer that was not asked yet.
+// countsForEdits reports whether a problem may hold an edit: an error, an issuer that was not asked yet, or connections
+// that another route has.
 func countsForEdits(p manifest.Problem) bool {
-	return ofIssuer(p) || p.Severity == manifest.Error && !ofSurroundings(p.Code) && p.Code != "NotServed"
+	return ofIssuer(p) || ofStream(p) || p.Severity == manifest.Error && !ofSurroundings(p.Code) && p.Code != "NotServed"
 }
 
 // ofIssuer reports whether a problem is that the answer of an OpenID provider is missing.
 func ofIssuer(p manifest.Problem) bool {
 	return p.Code == "IssuerNotAsked" || p.Code == "IssuerNoAnswer"
+}
+
+// ofStream reports whether a problem is that another TCPRoute, TLSRoute or UDPRoute has what the object asks for. That is
+// only a warning where nothing was served before.
+func ofStream(p manifest.Problem) bool {
+	return p.Code == "OlderRouteWins" || p.Code == "Shadowed" && route.IsStream(p.Object)
 }
 
 // errorsNow returns the errors of the translation, of objects with an edit.

@@ -300,3 +300,36 @@ func TestAHeldRemovalHasAFile(t *testing.T) {
 		}
 	}
 }
+
+// An edit by which a route asks for the connections that another one has is not applied: it would lose its own.
+func TestAnEditThatAsksForTheListenerOfAnotherRouteIsHeld(t *testing.T) {
+	p, r, _ := newTestPipeline(t)
+	stream := func(name, listener string) string {
+		return "---\n" + object("TCPRoute", name, false, "parentRefs: [{name: eg, sectionName: "+listener+"}], rules: [{backendRefs: [{group: gateway.kgateway.dev, kind: Backend, name: cart}]}]")
+	}
+	folder := func(later string) watcher.Tree {
+		gateway := strings.Replace(oneGateway, "listeners: [", "listeners: [{name: first, protocol: TCP, port: 9000}, {name: second, protocol: TCP, port: 9001}, ", 1)
+		return tree(gateway + "\n---\n" + strictFolder()["backend.yaml"] + stream("held", "first") + stream("a", later))
+	}
+	p.reload(folder("second"))
+	for _, edit := range []struct {
+		listener string
+		held     int
+	}{{"first", 1}, {"second", 0}} {
+		p.reload(folder(edit.listener))
+		if held := p.reader.store.Held(); len(held) != edit.held {
+			t.Errorf("listener %s: held are %v", edit.listener, held)
+		}
+		served := map[string]string{}
+		for _, gateway := range r.published[len(r.published)-1].View().Gateways {
+			for _, port := range gateway.Ports {
+				for _, s := range port.Port.Streams {
+					served[s.Listener] = s.Route.Origin.Key.Name
+				}
+			}
+		}
+		if served["first"] != "held" || served["second"] != "a" {
+			t.Errorf("listener %s: %v", edit.listener, served)
+		}
+	}
+}
