@@ -5,60 +5,56 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
-// refsOf returns the targetRefs of a policy. It returns nil for other kinds.
-func refsOf(o *manifest.Object) []api.PolicyTarget {
+// Targets returns the targets of a valid policy: those in targetRefs, then those in targetSelectors. It returns nil for
+// other kinds.
+func Targets(o *manifest.Object) (targets []Target) {
+	add := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) *Target {
+		targets = append(targets, Target{GroupKind: apischema.GroupKind{Group: string(group), Kind: string(kind)}, Section: api.Text(section)})
+		return &targets[len(targets)-1]
+	}
 	switch policy := o.Value.(type) {
 	case *api.TrafficPolicy:
-		return policy.Spec.TargetRefs
-	case *api.BackendConfigPolicy:
-		return policy.Spec.PolicyTargets()
-	case *gwv1.BackendTLSPolicy:
-		var refs []api.PolicyTarget
 		for _, ref := range policy.Spec.TargetRefs {
-			refs = append(refs, api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, SectionName: ref.SectionName})
+			add(ref.Group, ref.Kind, ref.SectionName).Name = string(ref.Name)
 		}
-		return refs
+		for _, selector := range policy.Spec.TargetSelectors {
+			add(selector.Group, selector.Kind, selector.SectionName).Labels = selector.MatchLabels
+		}
+	case *api.BackendConfigPolicy:
+		for _, ref := range policy.Spec.TargetRefs {
+			add(ref.Group, ref.Kind, nil).Name = string(ref.Name)
+		}
+		for _, selector := range policy.Spec.TargetSelectors {
+			add(selector.Group, selector.Kind, nil).Labels = selector.MatchLabels
+		}
+	case *gwv1.BackendTLSPolicy:
+		for _, ref := range policy.Spec.TargetRefs {
+			add(ref.Group, ref.Kind, ref.SectionName).Name = string(ref.Name)
+		}
 	}
-	return nil
+	return targets
 }
 
-// Targets returns the objects that a policy names in targetRefs. It returns nil for other kinds.
-func Targets(o *manifest.Object) (keys []manifest.Key) {
-	for _, ref := range refsOf(o) {
-		keys = append(keys, manifest.Key{Group: string(ref.Group), Kind: string(ref.Kind), Namespace: o.Key.Namespace, Name: string(ref.Name)})
+// NamedTargets returns the objects that a policy names in targetRefs. It returns nil for other kinds.
+func NamedTargets(o *manifest.Object) (keys []manifest.Key) {
+	for _, t := range Targets(o) {
+		if t.Name != "" {
+			keys = append(keys, t.Key(o.Key.Namespace))
+		}
 	}
 	return keys
 }
 
-// selectorsOf returns the targetSelectors of a policy. It returns nil for other kinds.
-func selectorsOf(o *manifest.Object) []api.PolicySelector {
-	switch policy := o.Value.(type) {
-	case *api.TrafficPolicy:
-		return policy.Spec.TargetSelectors
-	case *api.BackendConfigPolicy:
-		return policy.Spec.PolicySelectors()
-	}
-	return nil
-}
-
-// selects reports whether an object has the selector's kind and labels. It does not compare namespaces.
-func selects(selector api.PolicySelector, o *manifest.Object) bool {
-	if string(selector.Group) != o.Key.Group || string(selector.Kind) != o.Key.Kind {
-		return false
-	}
-	labels := o.Value.GetLabels()
-	for name, value := range selector.MatchLabels {
-		if has, ok := labels[name]; !ok || has != value {
-			return false
-		}
-	}
-	return true
+// hasSelectors reports whether an object is a policy with targetSelectors.
+func hasSelectors(o *manifest.Object) bool {
+	return slices.ContainsFunc(Targets(o), func(t Target) bool { return t.Name == "" })
 }
 
 // Sections returns the names of the sections of an object that a policy can target, as sectionsOf does.
@@ -67,10 +63,8 @@ func Sections(o *manifest.Object) []string { return sectionsOf(o) }
 // NamesSection reports whether a policy targets a section of an object of its namespace, by targetRefs or
 // targetSelectors.
 func NamesSection(policy, o *manifest.Object, section string) bool {
-	return slices.ContainsFunc(refsOf(policy), func(ref api.PolicyTarget) bool {
-		return string(ref.Group) == o.Key.Group && string(ref.Kind) == o.Key.Kind && string(ref.Name) == o.Key.Name && api.Text(ref.SectionName) == section
-	}) || slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool {
-		return api.Text(selector.SectionName) == section && selects(selector, o)
+	return slices.ContainsFunc(Targets(policy), func(t Target) bool {
+		return t.Section == section && t.Selects(o.Key, o.Value.GetLabels())
 	})
 }
 
@@ -110,12 +104,7 @@ func namesOfSections[T any](sections []T, nameOf func(T) string) []string {
 // isOf reports whether a valid policy has the target t. If t is a section of an object, such as one listener,
 // the result is also true if the policy targets the whole object.
 func (t Target) isOf(policy *manifest.Object) bool {
-	within := func(group gwv1.Group, kind gwv1.Kind, section *gwv1.SectionName) bool {
-		return string(group) == t.Group && string(kind) == t.Kind && (section == nil || string(*section) == t.Section)
-	}
-	return slices.ContainsFunc(refsOf(policy), func(ref api.PolicyTarget) bool {
-		return t.Name == string(ref.Name) && within(ref.Group, ref.Kind, ref.SectionName)
-	}) || slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool {
-		return t.Name == "" && maps.Equal(selector.MatchLabels, t.Labels) && within(selector.Group, selector.Kind, selector.SectionName)
+	return slices.ContainsFunc(Targets(policy), func(own Target) bool {
+		return own.GroupKind == t.GroupKind && own.Name == t.Name && maps.Equal(own.Labels, t.Labels) && (own.Section == "" || own.Section == t.Section)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
 
@@ -93,7 +92,7 @@ func (s *problemLists) selectAgain() {
 			continue
 		}
 		policy := s.serving.served[list[i].Key].object
-		if len(selectorsOf(policy)) == 0 || s.selections[policy.Key.Namespace].knows(policy.Key) {
+		if !hasSelectors(policy) || s.selections[policy.Key.Namespace].knows(policy.Key) {
 			continue
 		}
 		if targets := s.targetsOf(policy); !slices.Equal(targets, list[i].Targets) {
@@ -140,10 +139,10 @@ func (s *problemLists) targetsOf(o *manifest.Object) (targets []manifest.Key) {
 			targets = append(targets, target)
 		}
 	}
-	for _, target := range Targets(o) {
+	for _, target := range NamedTargets(o) {
 		add(target)
 	}
-	if len(selectorsOf(o)) > 0 {
+	if hasSelectors(o) {
 		for _, key := range s.selected(o) {
 			add(key)
 		}
@@ -177,11 +176,12 @@ func (s *problemLists) selected(policy *manifest.Object) []manifest.Key {
 	}
 	keys, known := in.by[policy.Key]
 	if !known {
+		targets := Targets(policy)
 		for _, object := range in.objects {
 			if len(keys) == maxSelected {
 				break
 			}
-			if slices.ContainsFunc(selectorsOf(policy), func(selector api.PolicySelector) bool { return selects(selector, object) }) {
+			if slices.ContainsFunc(targets, func(t Target) bool { return t.Name == "" && t.Selects(object.Key, object.Value.GetLabels()) }) {
 				keys = append(keys, object.Key)
 			}
 		}

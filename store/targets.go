@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/schema"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // kindBackendTLSPolicy is the kind of the only policies in the Gateway API's own group that gatefold reads.
@@ -29,6 +31,22 @@ type Target struct {
 	Expressions string
 	// Section is the name of a rule, listener or port. It is "" for the whole object.
 	Section string
+}
+
+// Key returns the key of the object that the target names. The parameter namespace is the namespace of the policy. For a
+// selector, the Name of the key is "".
+func (t Target) Key(namespace string) manifest.Key {
+	return manifest.Key{Group: t.Group, Kind: t.Kind, Namespace: namespace, Name: t.Name}
+}
+
+// Selects reports whether a policy with the target is for an object with some labels, which must be in the namespace that
+// the target is for. A target with a name is for the object that it names. A selector is for the objects of its kind that
+// have all of its labels and meet its expressions. Selects ignores the section of the target.
+func (t Target) Selects(object manifest.Key, labels map[string]string) bool {
+	if t.Name != "" {
+		return t.Key(object.Namespace) == object
+	}
+	return t.GroupKind == object.GroupKind() && scope.HasLabels(labels, t.Labels) && scope.MeetsSelector(labels, t.Expressions)
 }
 
 // maxClosingTargets is how many targets of one invalid policy are read. A policy with more targets counts as a

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gatefold/gatefold/store/manifest"
 )
 
 const policyHead = "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: a}\n"
@@ -152,6 +156,34 @@ func TestConsequences(t *testing.T) {
 		}
 		if text := strings.Join(slices.Compact(got), ""); text != step.want {
 			t.Errorf("step %d: got %q, want %q", i, text, step.want)
+		}
+	}
+}
+
+// A target with a name is for one object; a selector is for objects of its kind by their labels.
+func TestTargetSelects(t *testing.T) {
+	route := apischema.GroupKind{Group: gatewayGroup, Kind: "HTTPRoute"}
+	labels := map[string]string{"app": "cart", "empty": ""}
+	for name, test := range map[string]struct {
+		target Target
+		want   bool
+	}{
+		"by name":                          {Target{GroupKind: route, Name: "cart"}, true},
+		"by name, of a section":            {Target{GroupKind: route, Name: "cart", Section: "rule"}, true},
+		"another name":                     {Target{GroupKind: route, Name: "shop"}, false},
+		"another kind":                     {Target{GroupKind: apischema.GroupKind{Group: gatewayGroup, Kind: "GRPCRoute"}, Name: "cart"}, false},
+		"another group":                    {Target{GroupKind: apischema.GroupKind{Kind: "HTTPRoute"}, Name: "cart"}, false},
+		"all of the kind":                  {Target{GroupKind: route}, true},
+		"all of another kind":              {Target{GroupKind: apischema.GroupKind{Kind: "Service"}}, false},
+		"a label":                          {Target{GroupKind: route, Labels: map[string]string{"app": "cart"}}, true},
+		"a label of another kind":          {Target{GroupKind: apischema.GroupKind{Kind: "Service"}, Labels: map[string]string{"app": "cart"}}, false},
+		"labels without a value":           {Target{GroupKind: route, Labels: map[string]string{"empty": ""}}, true},
+		"no label, which is not no value":  {Target{GroupKind: route, Labels: map[string]string{"app": "cart", "tier": ""}}, false},
+		"an expression":                    {Target{GroupKind: route, Labels: map[string]string{"app": "cart"}, Expressions: "!tier"}, true},
+		"an expression that does not hold": {Target{GroupKind: route, Labels: map[string]string{"app": "cart"}, Expressions: "tier"}, false},
+	} {
+		if got := test.target.Selects(manifest.Key{Group: gatewayGroup, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}, labels); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/envoy/testsize"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 )
@@ -54,9 +53,9 @@ func closes(c Change, target string) bool {
 		}
 	}
 	return slices.ContainsFunc(c.Set, func(o *manifest.Object) bool {
-		return slices.ContainsFunc(append(refsOf(o), api.PolicyTarget{}), func(ref api.PolicyTarget) bool {
-			return (string(ref.Kind) == kind || kind == "Service") && string(ref.Name) == name
-		}) || len(selectorsOf(o)) > 0 && kind == "HTTPRoute" && name == "cart"
+		return slices.ContainsFunc(append(NamedTargets(o), manifest.Key{}), func(at manifest.Key) bool {
+			return (at.Kind == kind || kind == "Service") && at.Name == name
+		}) || hasSelectors(o) && kind == "HTTPRoute" && name == "cart"
 	})
 }
 

@@ -110,7 +110,7 @@ func (n *network) addGateways(e *memo.Engine) {
 	n.namespaces = newNamespaceRules(e, namespaceIn{namespaces: in.namespaces, invalid: in.invalid})
 	n.classes = newClassRules(e, classIn{near: n.hints.near, classes: in.classes, gateways: in.gateways, assumed: n.Assume.Classes})
 	addresses := newAddressRules(e, addressIn{class: n.classes.class, gateways: in.gateways, AddressPool: n.AddressPool, Bind: n.Bind})
-	n.trafficAims = newTrafficAims(e, n.aims(), in.routes, in.gateways, in.listenerSets)
+	n.trafficAims = newTargetRules(e, n.aims(), trafficPolicyKind(), in.routes, in.gateways, in.listenerSets)
 	n.gateways = newGatewayRules(e, gatewayIn{
 		aims: n.trafficAims, unprogrammed: newUnprogrammed(e, in.invalid),
 		hintRules: n.hints, namespaceRules: n.namespaces, authority: n.certificates.authority, certificate: n.certificates.certificate,

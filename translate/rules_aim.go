@@ -5,11 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/labels"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/store"
-	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
 )
@@ -88,17 +86,16 @@ type targetRulesIn struct {
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 }
 
-// newTargetRules declares the rules for the targets of the policies of kind gk. The function read returns the
-// targets of a valid policy. The targetSelectors of these policies can select only objects in candidates. Without
-// candidates, they select nothing.
-func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, read func(*manifest.Object) []store.Target, candidates ...*objects) targetRules {
+// newTargetRules declares the rules for the targets of the policies of kind gk. The targetSelectors
+// of these policies can select only objects in candidates. Without candidates, they select nothing.
+func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, candidates ...*objects) targetRules {
 	policies := in.byKind[[2]string{gk.Group, gk.Kind}]
 	a := targetRules{
 		kind:   gk.Kind,
 		byKind: in.byKind,
 		targets: memo.NewRule(e, "aims", func(c *memo.Ctx, key manifest.Key) []store.Target {
 			if object, ok := policies.Get(c, key); ok {
-				return read(object)
+				return store.Targets(object)
 			}
 			if invalid, ok := in.invalid.Get(c, key); ok {
 				return invalid.Targets
@@ -168,7 +165,7 @@ func (a targetRules) runAt(c *memo.Ctx, key manifest.Key) *attachments {
 	for _, group := range groups {
 		for one := range group.Ordered.All() {
 			for _, target := range one.Targets {
-				if !isFor(target, key, labels) {
+				if !target.Selects(key, labels) {
 					continue
 				}
 				if byPolicy[one.Policy] == nil {
@@ -250,7 +247,7 @@ func aimsBy[K comparable](policy manifest.Key, targets []store.Target, by func(n
 // objectOf returns the key of the object that a target of a policy names. The parameter namespace is the
 // namespace of the policy. If the target is a selector, ok is false.
 func objectOf(namespace string, target store.Target) (key manifest.Key, ok bool) {
-	return targetKey(namespace, target), target.Name != ""
+	return target.Key(namespace), target.Name != ""
 }
 
 // wantedLabel returns the label under which a selector is stored in the fold wanted: the alphabetically first
@@ -290,7 +287,7 @@ func (a targetRules) any(c *memo.Ctx, object manifest.Key) bool {
 func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Target, limit int) (out []manifest.Key, complete bool) {
 	label, selects := wantedLabel(policy.Namespace, target)
 	if !selects {
-		return []manifest.Key{targetKey(policy.Namespace, target)}, true
+		return []manifest.Key{target.Key(policy.Namespace)}, true
 	}
 	found, _ := a.selectable.Get(c, label)
 	seen := 0
@@ -299,66 +296,11 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 			return out, false
 		}
 		seen++
-		if isFor(target, one.Key, one.Labels) {
+		if target.Selects(one.Key, one.Labels) {
 			out = append(out, one.Key)
 		}
 	}
 	return out, true
-}
-
-// isFor reports whether a target of a policy applies to an object, which is in the policy's namespace. The parameter
-// object is the key of the object, and has are its labels. A target with a name applies to the object that it
-// names. A selector applies to objects of its kind that have all labels of the selector. isFor ignores the section
-// of the target.
-func isFor(target store.Target, object manifest.Key, has map[string]string) bool {
-	if target.Name != "" {
-		return targetKey(object.Namespace, target) == object
-	}
-	if target.GroupKind != object.GroupKind() {
-		return false
-	}
-	return hasLabels(has, target.Labels) && meetsExpressions(has, target.Expressions)
-}
-
-// meetsExpressions reports whether labels meet the matchExpressions of a selector (store.Target.Expressions).
-func meetsExpressions(has map[string]string, expressions string) bool {
-	if expressions == "" {
-		return true
-	}
-	selector, err := labels.Parse(expressions)
-	return err != nil || selector.Matches(labels.Set(has))
-}
-
-// hasLabels reports whether all labels in wanted, with the same values, are in labels.
-func hasLabels(labels, wanted map[string]string) bool {
-	for name, value := range wanted {
-		if has, ok := labels[name]; !ok || has != value {
-			return false
-		}
-	}
-	return true
-}
-
-// targetKey returns the key of the object that a target of a policy names. The parameter namespace is the
-// namespace of the policy. For a selector, the Name of the key is "".
-func targetKey(namespace string, target store.Target) manifest.Key {
-	return manifest.Key{Group: target.Group, Kind: target.Kind, Namespace: namespace, Name: target.Name}
-}
-
-// targetsOf returns the targets of a valid policy: targetRefs first, then targetSelectors.
-func targetsOf(refs []api.PolicyTarget, selectors ...api.PolicySelector) []store.Target {
-	var out []store.Target
-	for _, ref := range refs {
-		out = append(out, store.Target{
-			GroupKind: apischema.GroupKind{Group: string(ref.Group), Kind: string(ref.Kind)}, Name: string(ref.Name), Section: api.Text(ref.SectionName),
-		})
-	}
-	for _, s := range selectors {
-		out = append(out, store.Target{
-			GroupKind: apischema.GroupKind{Group: string(s.Group), Kind: string(s.Kind)}, Labels: s.MatchLabels, Section: api.Text(s.SectionName),
-		})
-	}
-	return out
 }
 
 // report adds one problem for each namespace with objects to which too many policies apply. The problem is

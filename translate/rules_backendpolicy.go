@@ -8,7 +8,6 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
@@ -66,10 +65,7 @@ type backendPolicyRules struct {
 func newBackendPolicyRules(e *memo.Engine, in backendPolicyIn) *backendPolicyRules {
 	r := &backendPolicyRules{in: in}
 	kind := apischema.GroupKind{Group: api.Group, Kind: api.KindBackendConfigPolicy}
-	r.backendAims = newTargetRules(e, in.targetRulesIn, kind, func(object *manifest.Object) []store.Target {
-		from, _ := manifest.As[*api.BackendConfigPolicy](object)
-		return targetsOf(from.Spec.PolicyTargets(), from.Spec.PolicySelectors()...)
-	}, in.services, in.staticBackends)
+	r.backendAims = newTargetRules(e, in.targetRulesIn, kind, in.services, in.staticBackends)
 	r.backendPolicy = memo.NewRule(e, "backendpolicy", r.runBackendPolicy, deepEqual)
 	memo.Each(r.backendPolicy, in.backendPolicies)
 	r.backendConfig = memo.NewRule(e, "backendconfig", r.runBackendConfig, deepEqual)

@@ -58,10 +58,7 @@ type tlsPolicyRules struct {
 func newTLSPolicyRules(e *memo.Engine, in tlsPolicyIn) *tlsPolicyRules {
 	r := &tlsPolicyRules{in: in}
 	kind := apischema.GroupKind{Group: gwv1.GroupName, Kind: kindBackendTLSPolicy}
-	r.tlsAims = newTargetRules(e, in.targetRulesIn, kind, func(object *manifest.Object) []store.Target {
-		from, _ := manifest.As[*gwv1.BackendTLSPolicy](object)
-		return targetsOf(tlsTargetRefs(from))
-	}, in.services, in.staticBackends)
+	r.tlsAims = newTargetRules(e, in.targetRulesIn, kind, in.services, in.staticBackends)
 	r.tlsPolicy = memo.NewRule(e, "tlspolicy", r.runTLSPolicy, deepEqual)
 	memo.Each(r.tlsPolicy, in.tlsPolicies)
 	r.backendTLS = memo.NewRule(e, "backendtls", r.runBackendTLS, deepEqual)
@@ -101,19 +98,6 @@ func newTLSStatusRules(e *memo.Engine, in tlsStatusIn) *tlsStatusRules {
 	r.tlsPolicyStatus = memo.NewRule(e, "tlspolicystatus", r.runTLSPolicyStatus, deepEqual)
 	memo.Each(r.tlsPolicyStatus, in.tlsPolicies)
 	return r
-}
-
-// tlsTargetRefs returns the targetRefs of a policy. An empty sectionName becomes nil.
-func tlsTargetRefs(from *gwv1.BackendTLSPolicy) []api.PolicyTarget {
-	var out []api.PolicyTarget
-	for _, ref := range from.Spec.TargetRefs {
-		target := api.PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name, SectionName: ref.SectionName}
-		if target.SectionName != nil && *target.SectionName == "" {
-			target.SectionName = nil
-		}
-		out = append(out, target)
-	}
-	return out
 }
 
 // runTLSPolicy returns the result for one policy. If only some CA certificates of the policy can be read, the
@@ -243,14 +227,13 @@ func (r *tlsPolicyRules) tlsOf(c *memo.Ctx, target manifest.Key, port string) *b
 // runTLSTargets returns for each target whether it exists, and whether another policy applies to it. It returns
 // nil if the policy is not valid.
 func (r *tlsPolicyRules) runTLSTargets(c *memo.Ctx, key manifest.Key) []tlsTarget {
-	object, _ := r.in.tlsPolicies.Get(c, key)
-	from, ok := manifest.As[*gwv1.BackendTLSPolicy](object)
+	object, ok := r.in.tlsPolicies.Get(c, key)
 	if !ok {
 		return nil
 	}
 	var out []tlsTarget
-	for i, ref := range tlsTargetRefs(from) {
-		told := tlsTarget{Target: targetKey(key.Namespace, targetsOf([]api.PolicyTarget{ref})[0]), Section: route.Section(ref.SectionName)}
+	for i, target := range store.Targets(object) {
+		told := tlsTarget{Target: target.Key(key.Namespace), Section: target.Section}
 		field, message, hint := r.aim(c, &told)
 		if message != "" {
 			told.Lost = true

@@ -237,7 +237,7 @@ func (r *closedRules) protectorAt(c *memo.Ctx, key manifest.Key, labels map[stri
 				break
 			}
 			for _, target := range one.Targets {
-				if isFor(target, key, labels) && r.protects(c, one.Policy) {
+				if target.Selects(key, labels) && r.protects(c, one.Policy) {
 					first = one.Policy
 					break
 				}

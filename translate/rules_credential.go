@@ -9,6 +9,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
@@ -181,7 +182,7 @@ func (r *credentialRules) selected(c *memo.Ctx, source ir.CredentialSource) (out
 	name := slices.Min(slices.Collect(maps.Keys(wanted)))
 	found, _ := r.labelled.Get(c, labelAt{apischema.GroupKind{Kind: "Secret"}, source.Namespace, name, wanted[name]})
 	for one := range found.All() {
-		if hasLabels(one.Labels, wanted) {
+		if scope.HasLabels(one.Labels, wanted) {
 			out = append(out, one.Key)
 		}
 	}

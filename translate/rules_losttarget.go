@@ -24,7 +24,7 @@ func (r *policyStatusRules) runLostTargets(c *memo.Ctx, key manifest.Key) []targ
 			continue
 		}
 		refs++
-		if problem := r.lostTarget(c, targetKey(key.Namespace, target), target.Section); problem != nil {
+		if problem := r.lostTarget(c, target.Key(key.Namespace), target.Section); problem != nil {
 			problem.Object, problem.Field = key, fmt.Sprintf("spec.targetRefs[%d].%s", i, problem.Field)
 			out = append(out, targetOut{Target: target, Problem: *problem})
 		}

@@ -105,14 +105,6 @@ func newPolicyRules(e *memo.Engine, in policyIn) *policyRules {
 	return r
 }
 
-// newTrafficAims declares the rules for the targets of TrafficPolicies, and of policies that are not served.
-func newTrafficAims(e *memo.Engine, in targetRulesIn, candidates ...*objects) targetRules {
-	return newTargetRules(e, in, trafficPolicyKind(), func(object *manifest.Object) []store.Target {
-		from, _ := manifest.As[*api.TrafficPolicy](object)
-		return targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...)
-	}, candidates...)
-}
-
 func (r *policyRules) report(all *problemFold) {
 	problemsFrom(all, "policy", r.policy, func(p *policyOut) []manifest.Problem { return p.Problems })
 	r.aims.report(all, "they answer 500")
@@ -149,14 +141,14 @@ func (r *policyRules) runPolicy(c *memo.Ctx, key manifest.Key) *policyOut {
 	} else {
 		problems = slices.Concat(problems, long, xds.CheckExtras(out.Attached.Origin, extras))
 	}
-	for _, target := range targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...) {
-		if route.IsStream(targetKey(key.Namespace, target)) {
+	for _, target := range store.Targets(object) {
+		if route.IsStream(target.Key(key.Namespace)) {
 			problems = append(problems, policy.CheckStreams(spec, target.Kind)...)
 			break
 		}
 	}
 	if out.Counted {
-		problems = append(problems, r.tooLongForRoutes(c, from, out.Attached)...)
+		problems = append(problems, r.tooLongForRoutes(c, object, out.Attached)...)
 	}
 	for _, problem := range problems {
 		problem.Object = key
@@ -188,8 +180,8 @@ func (r *policyRules) unasked(c *memo.Ctx, extras *ir.Extras) string {
 // of a listener. Such copies exist only for policies that target a Gateway, a ListenerSet or a listener; for
 // other policies the result is nil. Fields that Envoy accepts on a virtual host are not copied, and never too
 // large.
-func (r *policyRules) tooLongForRoutes(c *memo.Ctx, from *api.TrafficPolicy, attached *policy.Attached) (problems []manifest.Problem) {
-	if !slices.ContainsFunc(targetsOf(from.Spec.TargetRefs, from.Spec.TargetSelectors...), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
+func (r *policyRules) tooLongForRoutes(c *memo.Ctx, object *manifest.Object, attached *policy.Attached) (problems []manifest.Problem) {
+	if !slices.ContainsFunc(store.Targets(object), func(t store.Target) bool { return t.Kind == "Gateway" || t.Kind == kindListenerSet }) {
 		return nil
 	}
 	resolved := resolveHost([]*policy.Attached{attached})

@@ -79,7 +79,7 @@ func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.P
 	}
 	for _, target := range viewTargets(key, r.in.aims.targets.Get(c, key)) {
 		for _, l := range lost {
-			if l.Target.Name != "" && targetKey(key.Namespace, l.Target) == target.Object && l.Target.Section == target.Section {
+			if l.Target.Name != "" && l.Target.Key(key.Namespace) == target.Object && l.Target.Section == target.Section {
 				target.Lost = l.Problem.Message
 			}
 		}
@@ -92,7 +92,7 @@ func (r *policyViewRules) trafficPolicyView(c *memo.Ctx, key manifest.Key) *ir.P
 // it selects are not listed.
 func viewTargets(policy manifest.Key, targets []store.Target) (out []ir.PolicyTarget) {
 	for _, target := range targets {
-		out = append(out, ir.PolicyTarget{Object: targetKey(policy.Namespace, target), Labels: target.Labels, Section: target.Section})
+		out = append(out, ir.PolicyTarget{Object: target.Key(policy.Namespace), Labels: target.Labels, Section: target.Section})
 	}
 	return out
 }

@@ -89,6 +89,14 @@ func TestAnEditThatProtectsAndIsNotAppliedIsLogged(t *testing.T) {
 			file: "secret.yaml", old: "\ndata:", new: "\ndta:",
 			stage: store.StageCheck, object: "Secret default/keys", want: "the keys that this edit removes are still accepted",
 		},
+		"a Secret without a label that is selected by no value": {
+			files: map[string]string{
+				"guard.yaml":  guardWith("  apiKeyAuth: {secretSelector: {matchLabels: {team: ''}}}\n"),
+				"secret.yaml": bytesOf("Secret", "keys", "one", "key-of-one"),
+			},
+			file: "secret.yaml", old: "\ndata:", new: "\ndta:",
+			stage: store.StageCheck, object: "Secret default/keys",
+		},
 		"a Secret that nothing uses": {
 			files: map[string]string{"secret.yaml": bytesOf("Secret", "keys", "one", "key-of-one")}, file: "secret.yaml", old: "\ndata:", new: "\ndta:",
 			stage: store.StageCheck, object: "Secret default/keys",

@@ -87,16 +87,8 @@ type credentials struct {
 
 // selects reports whether the labels select an object.
 func (c credentials) selects(key manifest.Key, object *manifest.Object) bool {
-	if object == nil || c.key.Kind != key.Kind || c.key.Namespace != key.Namespace {
-		return false
-	}
-	has := object.Value.GetLabels()
-	for name, value := range c.labels {
-		if has[name] != value {
-			return false
-		}
-	}
-	return true
+	target := store.Target{GroupKind: c.key.GroupKind(), Labels: c.labels}
+	return object != nil && c.key.Namespace == key.Namespace && target.Selects(key, object.Value.GetLabels())
 }
 
 // credentialsOf returns the Secrets and ConfigMaps with credentials that a policy or a GatewayExtension names.

@@ -198,7 +198,7 @@ func newTying(edits []store.Edit) tying {
 				continue
 			}
 			t.byContent(version)
-			for _, key := range slices.Concat(store.Targets(version), extensions(version)) {
+			for _, key := range slices.Concat(store.NamedTargets(version), extensions(version)) {
 				name(key)
 			}
 		}
@@ -231,7 +231,7 @@ func (t tying) byContent(o *manifest.Object) {
 		return
 	}
 	if protects(o) {
-		for _, target := range store.Targets(o) {
+		for _, target := range store.NamedTargets(o) {
 			t.tie(o.Key, target)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -32,8 +33,10 @@ type selection struct {
 	Label label
 	// By describes the criterion: "label app=x".
 	By string
-	// labels is the selector for the labels of the objects. It is nil for a selection of routes.
-	labels labels.Selector
+	// labels are labels that the objects must have. namespaces is the selector for the labels of Namespaces. It is nil for
+	// a selection of other objects.
+	labels     map[string]string
+	namespaces labels.Selector
 	// route is the property that the selected routes must have (route.Offers).
 	route route.Property
 }
@@ -81,8 +84,10 @@ func newCandidate(o *manifest.Object, set map[string]string) candidate {
 // those of s.Of: the caller must check this. A route that delegates to routes by label or namespace selects itself
 // only if route.Consents allows that.
 func (s selection) selects(c candidate) bool {
-	if s.labels != nil {
-		return s.labels.Matches(c.labels)
+	if s.namespaces != nil {
+		return s.namespaces.Matches(c.labels)
+	} else if s.route == (route.Property{}) {
+		return scope.HasLabels(c.labels, s.labels)
 	}
 	return slices.Contains(c.offers, s.route) && (s.From != c.object.Key || route.Consents(s.From, c.object))
 }
@@ -135,7 +140,7 @@ func selectingTypes() map[reflect.Type]bool {
 // selectionByLabels returns the selection of objects that have all labels in the parameter set.
 func selectionByLabels(group, kind, namespace string, set map[string]string) selection {
 	of := selectable{apischema.GroupKind{Group: group, Kind: kind}, namespace}
-	return selection{Of: of, Label: firstLabel(set), By: labelWords(of, set, nil), labels: labels.SelectorFromSet(set)}
+	return selection{Of: of, Label: firstLabel(set), By: labelWords(of, set, nil), labels: set}
 }
 
 // selectionOfNamespaces returns the selection of Namespaces by labels. ok is false if the parameter from is not
@@ -146,7 +151,7 @@ func selectionOfNamespaces(from *gwv1.FromNamespaces, by *metav1.LabelSelector) 
 	}
 	selector, err := metav1.LabelSelectorAsSelector(by)
 	of := selectable{Kind: apischema.GroupKind{Kind: kindNamespace}}
-	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), labels: selector}, err == nil
+	return selection{Of: of, Label: firstLabel(by.MatchLabels), By: labelWords(of, by.MatchLabels, by.MatchExpressions), namespaces: selector}, err == nil
 }
 
 // selectionOfRoutes returns the selection of routes to which a backendRef delegates by label or namespace. The

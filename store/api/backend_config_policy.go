@@ -49,22 +49,6 @@ type BackendConfigPolicySpec struct {
 	CircuitBreakers *CircuitBreakers `json:"circuitBreakers,omitempty"`
 }
 
-// PolicyTargets returns TargetRefs in the form that all kinds of policies share.
-func (s *BackendConfigPolicySpec) PolicyTargets() (targets []PolicyTarget) {
-	for _, ref := range s.TargetRefs {
-		targets = append(targets, PolicyTarget{Group: ref.Group, Kind: ref.Kind, Name: ref.Name})
-	}
-	return targets
-}
-
-// PolicySelectors returns TargetSelectors in the form that all kinds of policies share.
-func (s *BackendConfigPolicySpec) PolicySelectors() (selectors []PolicySelector) {
-	for _, from := range s.TargetSelectors {
-		selectors = append(selectors, PolicySelector{Group: from.Group, Kind: from.Kind, MatchLabels: from.MatchLabels})
-	}
-	return selectors
-}
-
 // BackendTarget names a Service or a Backend.
 //
 // +kubebuilder:validation:XValidation:message=`a target is a Service (group: "") or a Backend (group: gateway.kgateway.dev)`,rule=`self.group == "" && self.kind == "Service" || self.group == "gateway.kgateway.dev" && self.kind == "Backend"`

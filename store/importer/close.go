@@ -7,7 +7,6 @@ import (
 
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
-	"github.com/gatefold/gatefold/store/manifest"
 )
 
 // closing makes objects fail closed: their rules answer an error, or the objects are left out. The objects that
@@ -44,18 +43,18 @@ func (c *closing) becauseOf(name, reason string) {
 func (c *closing) closeTargets(policy *item, targets []target, because string) {
 	for _, t := range targets {
 		if !t.closable() {
-			c.block(policy.place, policy.name(), "it is for a "+t.kind+": what it protects is unknown", "leave it out with --accept "+policy.name())
+			c.block(policy.place, policy.name(), "it is for a "+t.Kind+": what it protects is unknown", "leave it out with --accept "+policy.name())
 		}
 		found := false
 		for _, object := range c.objects.all {
 			if t.of(object, policy.key.Namespace) {
 				found = true
-				c.failClosed(object, t.section, because)
+				c.failClosed(object, t.Section, because)
 			}
 		}
-		if !found && t.labels == nil && t.kind != "HTTPRoute" && t.kind != "GRPCRoute" {
+		if !found && t.Name != "" && t.Kind != "HTTPRoute" && t.Kind != "GRPCRoute" {
 			// If the object is added later, the routes that refer to it must not be without the policy.
-			c.shutUsers(&item{key: manifest.Key{Group: t.group, Kind: t.kind, Namespace: cmp.Or(t.namespace, policy.key.Namespace), Name: t.name}, left: true})
+			c.shutUsers(&item{key: t.Key(cmp.Or(t.namespace, policy.key.Namespace)), left: true})
 		}
 	}
 }

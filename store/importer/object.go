@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,9 +120,8 @@ func (o *item) spec() map[string]any {
 
 // target is what a policy is attached to: an object, or a section of an object, by name or by labels.
 type target struct {
-	group, kind, name, section string
-	namespace                  string         // "" is the namespace of the policy
-	labels                     map[string]any // the labels to select objects by, instead of a name
+	store.Target
+	namespace string // "" is the namespace of the policy
 }
 
 // targetsOf returns the targets in targetRefs, targetSelectors and targetRef of a policy. The result lost is true if
@@ -147,9 +147,10 @@ func (o *item) targetsOf() (targets []target, lost bool) {
 		entries = append(entries, ref)
 	}
 	for _, entry := range entries {
-		t := target{group: text(at(entry, "group")), kind: text(at(entry, "kind")), name: text(at(entry, "name")), section: text(at(entry, "sectionName")), namespace: text(at(entry, "namespace"))}
-		t.labels, _ = at(entry, "matchLabels").(map[string]any)
-		if lost = lost || oddTarget(entry); t.kind == "" || t.name == "" && t.labels == nil {
+		t := target{namespace: text(at(entry, "namespace"))}
+		t.Group, t.Kind, t.Name, t.Section = text(at(entry, "group")), text(at(entry, "kind")), text(at(entry, "name")), text(at(entry, "sectionName"))
+		t.Labels = labelsIn(entry, "matchLabels")
+		if lost = lost || oddTarget(entry); t.Kind == "" || (t.Name == "") == (t.Labels == nil) {
 			lost = true
 			continue
 		}
@@ -166,19 +167,23 @@ func (o *item) hasOtherTargets(targets []target) bool {
 	all, lost := store.PolicyTargets(o.key.GroupKind(), o.fields)
 	return lost || slices.ContainsFunc(all, func(other store.Target) bool {
 		return !slices.ContainsFunc(targets, func(t target) bool {
-			return t.kind == other.Kind && t.name == other.Name && t.section == other.Section && t.selects(other.Labels)
+			return t.Kind == other.Kind && t.Name == other.Name && t.Section == other.Section && maps.Equal(t.Labels, other.Labels)
 		})
 	})
 }
 
-// selects reports whether the target has exactly these labels.
-func (t target) selects(labels map[string]string) bool {
-	for name, value := range t.labels {
-		if want, exists := labels[name]; !exists || value != want {
-			return false
+// labelsIn returns the labels at a path, nil if there are none. Labels that are not text are left out.
+func labelsIn(fields any, path ...string) (labels map[string]string) {
+	found, ok := at(fields, path...).(map[string]any)
+	if ok {
+		labels = map[string]string{}
+	}
+	for name, value := range found {
+		if text, isText := value.(string); isText {
+			labels[name] = text
 		}
 	}
-	return len(t.labels) == len(labels)
+	return labels
 }
 
 // oddTarget reports whether an entry of targetRefs or targetSelectors has an unknown field, or a label that is not
@@ -205,29 +210,17 @@ func oddTarget(entry any) bool {
 // of reports whether the policy target t selects the object o. The parameter namespace is the namespace of the
 // policy.
 func (t target) of(o *item, namespace string) bool {
-	if t.kind != o.key.Kind || t.group != o.key.Group || o.key.Namespace != cmp.Or(t.namespace, namespace) {
-		return false
-	}
-	if t.labels == nil {
-		return t.name == o.key.Name
-	}
-	labels, _ := at(o.fields, "metadata", "labels").(map[string]any)
-	for key, value := range t.labels {
-		if has, ok := labels[key]; !ok || has != value {
-			return false
-		}
-	}
-	return true
+	return o.key.Namespace == cmp.Or(t.namespace, namespace) && t.Selects(o.key, labelsIn(o.fields, "metadata", "labels"))
 }
 
 // closable reports whether objects of the target's kind can fail closed, by an error answer or by being left
 // out (see closing.failClosed).
 func (t target) closable() bool {
-	switch t.group {
+	switch t.Group {
 	case gatewayGroup:
-		return slices.Contains([]string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"}, t.kind)
+		return slices.Contains([]string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"}, t.Kind)
 	case api.Group:
-		return t.kind == api.KindBackend
+		return t.Kind == api.KindBackend
 	}
-	return t.group == "" && t.kind == "Service"
+	return t.Group == "" && t.Kind == "Service"
 }

@@ -1,10 +1,8 @@
 package importer
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/gatefold/gatefold/store/api"
+	"github.com/gatefold/gatefold/store/scope"
 )
 
 // leaveUnused leaves out objects that nothing needs: Services, Secrets and ConfigMaps to which no object refers,
@@ -80,11 +78,10 @@ func references(value any, visit func(ref map[string]any)) {
 
 // selected reports whether a TrafficPolicy selects the Secret by its labels.
 func selected(objects []*item, secret *item) bool {
-	labels, _ := at(secret.fields, "metadata", "labels").(map[string]any)
+	labels := labelsIn(secret.fields, "metadata", "labels")
 	for _, object := range objects {
-		want, ok := at(object.fields, "spec", "apiKeyAuth", "secretSelector", "matchLabels").(map[string]any)
-		if ok && object.key.Kind == api.KindTrafficPolicy && object.key.Namespace == secret.key.Namespace &&
-			!slices.ContainsFunc(slices.Collect(maps.Keys(want)), func(key string) bool { return labels[key] != want[key] }) {
+		want := labelsIn(object.fields, "spec", "apiKeyAuth", "secretSelector", "matchLabels")
+		if want != nil && object.key.Kind == api.KindTrafficPolicy && object.key.Namespace == secret.key.Namespace && scope.HasLabels(labels, want) {
 			return true
 		}
 	}

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/policy"
 )
@@ -153,18 +152,11 @@ func (s policyTarget) isTarget(policy manifest.Unserved) (section string, ok boo
 		if section != "" && section != s.section {
 			continue
 		}
-		if name == s.object.String() || name == fmt.Sprintf("each %s in namespace %s", s.object.Kind, s.object.Namespace) && s.matches(selector) {
+		if name == s.object.String() || name == fmt.Sprintf("each %s in namespace %s", s.object.Kind, s.object.Namespace) && scope.MeetsSelector(s.labels, selector) {
 			return section, true
 		}
 	}
 	return "", false
-}
-
-// matches reports whether the labels of the object match a selector as text, such as "app=cart,tier in (a,b)". The
-// result is true for a text that cannot be read.
-func (s policyTarget) matches(text string) bool {
-	selector, err := labels.Parse(text)
-	return err != nil || selector.Matches(labels.Set(s.labels))
 }
 
 // attached returns the TrafficPolicies that attach to the rule, and to the routes and listener above it. It
@@ -217,15 +209,8 @@ func (b *policyReporter) label(policyTargets []policyTarget) {
 // isAim reports whether the target t of a policy selects the object s.object, by name or by labels. It ignores the
 // section of t (the name of a listener, rule or port): see targetOf.
 func (s policyTarget) isAim(t ir.PolicyTarget) bool {
-	if t.Object.Name != "" {
-		return t.Object == s.object
-	}
-	for name, value := range t.Labels {
-		if has, ok := s.labels[name]; !ok || has != value {
-			return false
-		}
-	}
-	return t.Object.GroupKind() == s.object.GroupKind() && t.Object.Namespace == s.object.Namespace
+	target := store.Target{GroupKind: t.Object.GroupKind(), Name: t.Object.Name, Labels: t.Labels}
+	return t.Object.Namespace == s.object.Namespace && target.Selects(s.object, s.labels)
 }
 
 // targetOf returns the target of p that selects s: the object s.object as a whole, or its section s.section. Targets
