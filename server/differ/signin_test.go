@@ -17,6 +17,7 @@ func (w *world) addProviders() {
 			"credentials": object{"clientID": "shop", "clientSecretRef": object{"name": "signin"}},
 		}
 		maps.Copy(spec, more)
+		maps.DeleteFunc(spec, func(_ string, value any) bool { return value == nil }) // a field without a value is an error
 		w.add(kgateway, "GatewayExtension", name, object{"oauth2": spec})
 	}
 	provider("login", object{"denyRedirect": object{"headers": list{object{"name": "X-In", "value": "a"}, object{"name": "accept", "type": "RegularExpression", "value": "text/.*"}}}})

@@ -61,7 +61,9 @@ func (u *unit) problems(e store.Edit) (all []manifest.Problem) {
 	for _, p := range u.noted[e.Key] {
 		p.Message += "; the edit is not applied, and " + meanwhile(e)
 		p.Hint = strings.TrimPrefix(p.Hint, translate.ClosedUntil) // they do not
-		p.Severity = manifest.Error                                // also where it would be a warning without the edit
+		if ofStream(p) {
+			p.Severity = manifest.Error
+		}
 		all = append(all, p)
 	}
 	if len(all) > 0 {
