@@ -60,7 +60,7 @@ func Network(t testing.TB) string {
 	for i := range 100 {
 		prefix := fmt.Sprintf("127.%d.", 100+(os.Getpid()+i)%100)
 		if claim, err := net.Listen("tcp", prefix+"255.254:3000"); err == nil {
-			t.Cleanup(func() { claim.Close() })
+			t.Cleanup(func() { _ = claim.Close() })
 			return prefix
 		}
 	}
