@@ -29,8 +29,8 @@ const (
 	askVersionTime = 10 * time.Second
 )
 
-// reservedSize is the size in bytes of the file that keeps a base id reserved. It is more than Envoy's own file has, so
-// that it fits only where Envoy's fits, too.
+// reservedSize is the size in bytes of the file that keeps a base id reserved. Envoy's own file is smaller: where the
+// reserved one fits, Envoy's fits, too.
 const reservedSize = 4096
 
 // stillInitializing is what a new epoch says at its end if an epoch before it ended before it was ready: Envoy keeps in
