@@ -6,16 +6,17 @@ import (
 
 	"github.com/gatefold/gatefold/translate/bucket"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // table has the rules of one virtual host. It is the value of the fold tableRules.table.
 type table struct {
-	rules memo.Ordered[*entry]
+	rules ordered.Set[*entry]
 	// guarded has those rules that guardedBy selects.
-	guarded memo.Ordered[*entry]
+	guarded ordered.Set[*entry]
 	// open has those rules that take every request of the host.
-	open memo.Ordered[*entry]
+	open ordered.Set[*entry]
 	// teams has the places of the rules, if weights count within namespaces.
 	teams standings
 	// tree has the same rules, encoded and divided into short lists by path (see package bucket). It is nil if the

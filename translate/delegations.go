@@ -7,14 +7,14 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
 // listDelegations returns what the ir.View shows about delegation: one ir.Delegation for each match that delegates
 // (route.Point). The parameter nodes has the nodes that delegate (see flatKey). The parameter rejections has, by
 // node, the routes that some matches of the node do not accept as children (see rejectedChild).
-func listDelegations(nodes memo.Ordered[delegating], rejections memo.Ordered[rejectedBelow]) []ir.Delegation {
+func listDelegations(nodes ordered.Set[delegating], rejections ordered.Set[rejectedBelow]) []ir.Delegation {
 	var out []ir.Delegation
 	rejected := map[flatKey]rejectedAt{}
 	for below := range rejections.All() {

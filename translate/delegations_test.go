@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -17,7 +17,7 @@ func TestTheTreeShowsTheReasonOfTheStatus(t *testing.T) {
 	for _, reasons := range [][]route.BindingRejection{{ofRule, ofPoint}, {ofPoint, ofRule}} {
 		child := &rejectedChild{rejectedChildKey: rejectedChildKey{Child: manifest.Key{Kind: "HTTPRoute", Name: "child"}}, Points: []string{"p"}, Why: reasons}
 		want, _ := child.reasonUnder(point)
-		got := rejectedAtPoints(rejectedBelow{children: memo.NewOrdered(compareRejected).Insert(child)}).under(point)
+		got := rejectedAtPoints(rejectedBelow{children: ordered.New(compareRejected).Insert(child)}).under(point)
 		if len(got) != 1 || !strings.HasPrefix(got[0].Why, string(want.Reason)+":") {
 			t.Errorf("the status has %s, the tree %+v", want.Reason, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 func (t *Translator) inner() *translator { return t.rules.(*translator) }
@@ -33,8 +34,8 @@ func (t *Translator) Cells() map[string]int { return t.inner().engine.Cells() }
 
 // Tables returns the ordered trees of the rules of all hosts, by host, so that a test can see how much an edit has
 // copied.
-func (t *Translator) Tables() map[tableKey]memo.Ordered[*entry] {
-	tables := map[tableKey]memo.Ordered[*entry]{}
+func (t *Translator) Tables() map[tableKey]ordered.Set[*entry] {
+	tables := map[tableKey]ordered.Set[*entry]{}
 	for host := range t.inner().last.hosts.All() {
 		tables[host.Key] = host.Table
 	}

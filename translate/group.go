@@ -8,6 +8,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // group are the rules of a virtual host that remove the same identity headers, because they have the same namespace,
@@ -111,8 +112,8 @@ func groupsIn(entries []*entry) (groups []*group) {
 
 // groupSet has the groups of a virtual host, and how many members each group has.
 type groupSet struct {
-	Groups memo.Ordered[*group]
-	counts memo.Ordered[groupCount]
+	Groups ordered.Set[*group]
+	counts ordered.Set[groupCount]
 }
 
 func sameGroupSet(a, b groupSet) bool { return a.counts.Same(b.counts) }
@@ -121,7 +122,7 @@ func sameGroupSet(a, b groupSet) bool { return a.counts.Same(b.counts) }
 // in memory if no group comes or goes.
 func countGroups(set groupSet, members []memo.Member[groupID, *group]) groupSet {
 	if set.counts.Len() == 0 {
-		set = groupSet{memo.NewOrdered(compareGroups), memo.NewOrdered(compareCounts)}
+		set = groupSet{ordered.New(compareGroups), ordered.New(compareCounts)}
 	}
 	for _, m := range members { // what comes is counted first, so that a group that stays does not go meanwhile
 		if m.Has {

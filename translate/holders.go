@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // Thing is something that only one object can have, or only objects of one kind: a host of a listener. It is also the
@@ -118,7 +119,7 @@ func (in *holdersInput) has(c *memo.Ctx, thing Thing, object manifest.Key) bool 
 }
 
 // holdingFold is the fold that collects the Holders of the whole translation.
-type holdingFold = memo.Fold[struct{}, Thing, holding, memo.Ordered[holding]]
+type holdingFold = memo.Fold[struct{}, Thing, holding, ordered.Set[holding]]
 
 // holder is a part of the network that gives things to objects.
 type holder interface {
@@ -128,7 +129,7 @@ type holder interface {
 
 // newHoldings declares the fold of all Holders and lets each of the given parts add to it.
 func newHoldings(e *memo.Engine, parts ...holder) *holdingFold {
-	all := memo.NewFold[struct{}, Thing, holding](e, "holdings", gather[Thing](compareHoldings), memo.Ordered[holding].Same)
+	all := memo.NewFold[struct{}, Thing, holding](e, "holdings", gather[Thing](compareHoldings), ordered.Set[holding].Same)
 	for _, part := range parts {
 		part.hold(all)
 	}
@@ -145,7 +146,7 @@ func holdingsFrom[K comparable, V any](f *holdingFold, source memo.Keyed[K, V], 
 }
 
 // setHoldings stores who has each thing that several objects want. It is called when that has changed.
-func (l *lastView) setHoldings(_ struct{}, all memo.Ordered[holding]) {
+func (l *lastView) setHoldings(_ struct{}, all ordered.Set[holding]) {
 	holders := make(Holders, all.Len())
 	for one := range all.All() {
 		holders[one.Thing] = one.Holder

@@ -11,7 +11,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
-	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -20,13 +20,13 @@ import (
 type hostOut struct {
 	Key     tableKey
 	Encoded xds.Host
-	Table   memo.Ordered[*entry]
+	Table   ordered.Set[*entry]
 	// OnePaths are the groups of more than maxOnePath rules with the same xds.Prefix.
 	OnePaths []onePath
 	// Guarded are rules of Table that may lose requests by their hostname (guardedBy).
-	Guarded memo.Ordered[*entry]
+	Guarded ordered.Set[*entry]
 	// Open are the rules of Table that take every request of the host (entry.takesAll).
-	Open memo.Ordered[*entry]
+	Open ordered.Set[*entry]
 	// Twins are groups of rules that match the same requests.
 	Twins [][]*entry
 	// Policy has the policies of the host's listener. They apply to each route of the host, except for fields

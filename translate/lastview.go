@@ -8,23 +8,24 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // lastView has the current values of the folds that gather something of the whole folder, for example all virtual
 // hosts or all problems. Apply fills a Result from a lastView.
 type lastView struct {
-	hosts    memo.Ordered[*hostOut]
-	ports    memo.Ordered[*portOut]
-	clusters memo.Ordered[*clusterOut]
-	required memo.Ordered[*requirementOut]
-	policies memo.Ordered[*ir.Policy]
-	bounds   memo.Ordered[listen.Bound]
-	sets     memo.Ordered[problemSet]
+	hosts    ordered.Set[*hostOut]
+	ports    ordered.Set[*portOut]
+	clusters ordered.Set[*clusterOut]
+	required ordered.Set[*requirementOut]
+	policies ordered.Set[*ir.Policy]
+	bounds   ordered.Set[listen.Bound]
+	sets     ordered.Set[problemSet]
 	problems []manifest.Problem
 	stale    bool
 
-	delegating memo.Ordered[delegating]
-	rejected   memo.Ordered[rejectedBelow]
+	delegating ordered.Set[delegating]
+	rejected   ordered.Set[rejectedBelow]
 
 	inUse   []ir.Certificate
 	trusted []ir.Authorities
@@ -35,19 +36,19 @@ type lastView struct {
 // watch subscribes l to the folds from which the fields of l come. The parameter net is the network with these folds.
 // Whenever the value of such a fold changes, the new value is stored in l.
 func (l *lastView) watch(net *network) {
-	memo.Watch(net.views.allHosts, func(_ struct{}, v memo.Ordered[*hostOut]) { l.hosts = v })
-	memo.Watch(net.views.allPorts, func(_ struct{}, v memo.Ordered[*portOut]) { l.ports = v })
-	memo.Watch(net.policyViews.allPolicies, func(_ struct{}, v memo.Ordered[*ir.Policy]) { l.policies = v })
-	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v memo.Ordered[listen.Bound]) { l.bounds = v })
-	memo.Watch(net.views.allUsed, func(_ struct{}, v memo.Ordered[*clusterOut]) { l.clusters = v })
-	memo.Watch(net.views.allRequired, func(_ struct{}, v memo.Ordered[*requirementOut]) { l.required = v })
-	memo.Watch(net.views.allDelegating, func(_ struct{}, v memo.Ordered[delegating]) { l.delegating = v })
-	memo.Watch(net.views.allRejected, func(_ struct{}, v memo.Ordered[rejectedBelow]) { l.rejected = v })
+	memo.Watch(net.views.allHosts, func(_ struct{}, v ordered.Set[*hostOut]) { l.hosts = v })
+	memo.Watch(net.views.allPorts, func(_ struct{}, v ordered.Set[*portOut]) { l.ports = v })
+	memo.Watch(net.policyViews.allPolicies, func(_ struct{}, v ordered.Set[*ir.Policy]) { l.policies = v })
+	memo.Watch(net.namespaces.allBounds, func(_ struct{}, v ordered.Set[listen.Bound]) { l.bounds = v })
+	memo.Watch(net.views.allUsed, func(_ struct{}, v ordered.Set[*clusterOut]) { l.clusters = v })
+	memo.Watch(net.views.allRequired, func(_ struct{}, v ordered.Set[*requirementOut]) { l.required = v })
+	memo.Watch(net.views.allDelegating, func(_ struct{}, v ordered.Set[delegating]) { l.delegating = v })
+	memo.Watch(net.views.allRejected, func(_ struct{}, v ordered.Set[rejectedBelow]) { l.rejected = v })
 	memo.Watch(net.secrets.allSecrets, l.setSecrets)
 	memo.Watch(net.trusts.allTrusts, l.setTrusts)
 	memo.Watch(net.extensions.issuers, l.setIssuers)
 	memo.Watch(net.holdings, l.setHoldings)
-	memo.Watch(net.problems, func(_ struct{}, v memo.Ordered[problemSet]) { l.sets, l.stale = v, true })
+	memo.Watch(net.problems, func(_ struct{}, v ordered.Set[problemSet]) { l.sets, l.stale = v, true })
 }
 
 // allProblems returns all current problems, sorted and without duplicates. The list is built again only after a
@@ -72,7 +73,7 @@ func (l *lastView) allProblems() []manifest.Problem {
 }
 
 // setSecrets stores the certificates that are in use. It is called when they have changed.
-func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
+func (l *lastView) setSecrets(_ struct{}, secrets ordered.Set[*secretOut]) {
 	l.inUse = make([]ir.Certificate, 0, secrets.Len())
 	for s := range secrets.All() {
 		l.inUse = append(l.inUse, s.Certificate)
@@ -81,7 +82,7 @@ func (l *lastView) setSecrets(_ struct{}, secrets memo.Ordered[*secretOut]) {
 
 // setTrusts stores the objects whose CA certificates are in use. It is called when the bundles of CA certificates
 // (trustOut) have changed. An object that is in several bundles is stored once.
-func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
+func (l *lastView) setTrusts(_ struct{}, trusts ordered.Set[*trustOut]) {
 	l.trusted = nil
 	for t := range trusts.All() {
 		l.trusted = append(l.trusted, t.Authorities...)
@@ -92,7 +93,7 @@ func (l *lastView) setTrusts(_ struct{}, trusts memo.Ordered[*trustOut]) {
 
 // setIssuers stores the issuers whose discovery documents are needed, without duplicates. It is called when these
 // issuers have changed.
-func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
+func (l *lastView) setIssuers(_ struct{}, uses ordered.Set[issuerUse]) {
 	l.issuers = nil
 	for use := range uses.All() {
 		l.issuers = append(l.issuers, use.Issuer)
@@ -104,7 +105,7 @@ func (l *lastView) setIssuers(_ struct{}, uses memo.Ordered[issuerUse]) {
 // call.
 func (l *lastView) view() func() *ir.View {
 	now := *l
-	now.sets, now.problems = memo.Ordered[problemSet]{}, nil // a View does not contain problems
+	now.sets, now.problems = ordered.Set[problemSet]{}, nil // a View does not contain problems
 	return sync.OnceValue(now.build)
 }
 

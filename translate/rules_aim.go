@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // Targets of policies. The same rules find the targets of valid and invalid policies: a valid policy applies to
@@ -30,11 +31,11 @@ type targetRules struct {
 	named  *memo.Fold[manifest.Key, manifest.Key, *policyTarget, aims]
 	wanted *memo.Fold[labelAt, manifest.Key, *policyTarget, aims]
 	// The fold selectable has, by label, the objects with that label.
-	selectable *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
+	selectable *memo.Fold[labelAt, manifest.Key, *selectable, ordered.Set[*selectable]]
 	// The rule at has, for each object, the policies that apply to that object.
 	at *memo.Rule[manifest.Key, *attachments]
 	// The fold crowded has, by namespace, the objects and sections with too many policies.
-	crowded *memo.Fold[string, overLimitAt, overLimitAt, memo.Ordered[overLimitAt]]
+	crowded *memo.Fold[string, overLimitAt, overLimitAt, ordered.Set[overLimitAt]]
 	// byKind has the objects of all kinds. The labels of a target are read from there.
 	byKind kinds
 }
@@ -43,7 +44,7 @@ type targetRules struct {
 // the targets for this object or label (see policyTarget), and the field Targets is their number.
 type aims struct {
 	Targets int
-	Ordered memo.Ordered[*policyTarget]
+	Ordered ordered.Set[*policyTarget]
 }
 
 func sameAims(a, b aims) bool { return a.Ordered.Same(b.Ordered) }
@@ -104,7 +105,7 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, ca
 		}, deepEqual),
 		named:      memo.NewFold[manifest.Key, manifest.Key](e, "policies of", gatherAims(), sameAims),
 		wanted:     memo.NewFold[labelAt, manifest.Key](e, "wanted", gatherAims(), sameAims),
-		selectable: memo.NewFold[labelAt, manifest.Key](e, "selectable", gather[manifest.Key](func(a, b *selectable) int { return manifest.CompareKeys(a.Key, b.Key) }), memo.Ordered[*selectable].Same),
+		selectable: memo.NewFold[labelAt, manifest.Key](e, "selectable", gather[manifest.Key](func(a, b *selectable) int { return manifest.CompareKeys(a.Key, b.Key) }), ordered.Set[*selectable].Same),
 	}
 	memo.Each(a.targets, policies)
 	memo.EachOf(a.targets, in.invalid, invalidOf(gk))
@@ -120,7 +121,7 @@ func newTargetRules(e *memo.Engine, in targetRulesIn, gk apischema.GroupKind, ca
 		a.addSelectors(candidates)
 	}
 	a.at = memo.NewRule(e, "policies at", a.runAt, deepEqual)
-	a.crowded = memo.NewFold[string, overLimitAt](e, "crowded", gather[overLimitAt](compareCrowded), memo.Ordered[overLimitAt].Same)
+	a.crowded = memo.NewFold[string, overLimitAt](e, "crowded", gather[overLimitAt](compareCrowded), ordered.Set[overLimitAt].Same)
 	memo.From(a.crowded, a.at, func(key manifest.Key, at *attachments, yield func(memo.Place[string, overLimitAt], overLimitAt)) {
 		for _, crowded := range at.Crowded {
 			yield(memo.Place[string, overLimitAt]{Key: key.Namespace, ID: crowded}, crowded)
@@ -307,7 +308,7 @@ func (a targetRules) objects(c *memo.Ctx, policy manifest.Key, target store.Targ
 // shown at the first such object, and its message has the number of the others. The parameter closed is the end
 // of the message: what happens to requests for these objects.
 func (a targetRules) report(all *problemFold, closed string) {
-	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded memo.Ordered[overLimitAt]) []manifest.Problem {
+	problemsFrom(all, "crowded "+a.kind, a.crowded, func(crowded ordered.Set[overLimitAt]) []manifest.Problem {
 		for first := range crowded.All() {
 			message := first.words(a.kind)
 			if others := crowded.Len() - 1; others > 0 {

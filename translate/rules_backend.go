@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -68,7 +69,7 @@ type clusterIn struct {
 	hostPolicy *memo.Rule[listenerKey, *hostPolicy]
 	stream     *memo.Rule[manifest.Key, *streamOut]
 	routes     *objects
-	sockets    *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, memo.Ordered[*listen.Listening]]
+	sockets    *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, ordered.Set[*listen.Listening]]
 	allowed    *memo.Rule[string, *tenancy.Backends]
 	Guard      backend.Guard
 }

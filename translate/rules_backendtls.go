@@ -19,6 +19,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -84,14 +85,14 @@ type tlsStatusIn struct {
 // a target, and one for each target that does not exist.
 type tlsStatusRules struct {
 	in              tlsStatusIn
-	users           *memo.Fold[manifest.Key, useKey, useKey, memo.Ordered[useKey]]
+	users           *memo.Fold[manifest.Key, useKey, useKey, ordered.Set[useKey]]
 	tlsPolicyStatus *memo.Rule[manifest.Key, *status.Update]
 }
 
 func newTLSStatusRules(e *memo.Engine, in tlsStatusIn) *tlsStatusRules {
 	r := &tlsStatusRules{in: in}
 	type place = memo.Place[manifest.Key, useKey]
-	r.users = memo.NewFold[manifest.Key, useKey](e, "users", gather[useKey](compareUses), memo.Ordered[useKey].Same)
+	r.users = memo.NewFold[manifest.Key, useKey](e, "users", gather[useKey](compareUses), ordered.Set[useKey].Same)
 	memo.From(r.users, in.uses, func(key useKey, _ struct{}, yield func(place, useKey)) {
 		yield(place{Key: key.Backend.Object, ID: key}, key)
 	}, identical)

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -30,7 +31,7 @@ type namespaceRules struct {
 	bound *memo.Rule[string, listen.Bound]
 	// allowed has the endpoints that a namespace may have: see runAllowed.
 	allowed   *memo.Rule[string, *tenancy.Backends]
-	allBounds *memo.Fold[struct{}, string, listen.Bound, memo.Ordered[listen.Bound]]
+	allBounds *memo.Fold[struct{}, string, listen.Bound, ordered.Set[listen.Bound]]
 	// delegators are the namespaces whose routes may delegate to routes of a namespace (tenancy.AnnotationDelegation).
 	delegators *memo.Rule[string, tenancy.Namespaces]
 }
@@ -39,7 +40,7 @@ func newNamespaceRules(e *memo.Engine, in namespaceIn) *namespaceRules {
 	r := &namespaceRules{in: in}
 	r.bound = memo.NewRule(e, "bound", r.runBound, deepEqual)
 	r.allowed = memo.NewRule(e, "allowedbackends", r.runAllowed, deepEqual)
-	r.allBounds = memo.NewFold[struct{}, string](e, "allbounds", gather[string](compareBounds), func(a, b memo.Ordered[listen.Bound]) bool { return a.Same(b) })
+	r.allBounds = memo.NewFold[struct{}, string](e, "allbounds", gather[string](compareBounds), func(a, b ordered.Set[listen.Bound]) bool { return a.Same(b) })
 	memo.From(r.allBounds, r.bound, func(namespace string, b listen.Bound, yield func(memo.Place[struct{}, string], listen.Bound)) {
 		if !b.Hosts.Every() {
 			yield(memo.Place[struct{}, string]{ID: namespace}, b)

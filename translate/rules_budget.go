@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -81,7 +82,7 @@ func compareDemands(a, b *demandOut) int {
 // in total, at all levels of delegation.
 type crowd struct {
 	Rules    int
-	Branches memo.Ordered[*demandOut]
+	Branches ordered.Set[*demandOut]
 }
 
 func sameCrowd(a, b crowd) bool { return a.Rules == b.Rules && a.Branches.Same(b.Branches) }

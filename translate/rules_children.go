@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -21,7 +22,7 @@ type childrenOut struct {
 
 type childIn struct {
 	*hintRules
-	bindings *memo.Fold[manifest.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
+	bindings *memo.Fold[manifest.Key, linkKey, *bindingOf, ordered.Set[*bindingOf]]
 	graft    *memo.Rule[flatKey, *graftOut]
 	admitted *memo.Rule[manifest.Key, *attachOut]
 	routes   *objects

@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -20,7 +21,7 @@ import (
 // contenders are all HTTPRoutes and GRPCRoutes that request hosts of one listener. Kinds is the number of
 // routes of each kind.
 type contenders struct {
-	All   memo.Ordered[*listen.Contender]
+	All   ordered.Set[*listen.Contender]
 	Kinds map[string]int
 }
 

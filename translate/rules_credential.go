@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
@@ -40,13 +41,13 @@ type credentialIn struct {
 // credentialRules read users and keys from Secrets.
 type credentialRules struct {
 	in          credentialIn
-	labelled    *memo.Fold[labelAt, manifest.Key, *selectable, memo.Ordered[*selectable]]
+	labelled    *memo.Fold[labelAt, manifest.Key, *selectable, ordered.Set[*selectable]]
 	credentials *memo.Rule[ir.CredentialSource, *credentialsOut]
 }
 
 func newCredentialRules(e *memo.Engine, in credentialIn) *credentialRules {
 	r := &credentialRules{in: in}
-	r.labelled = memo.NewFold[labelAt, manifest.Key](e, "labelled secrets", gather[manifest.Key](func(a, b *selectable) int { return manifest.CompareKeys(a.Key, b.Key) }), memo.Ordered[*selectable].Same)
+	r.labelled = memo.NewFold[labelAt, manifest.Key](e, "labelled secrets", gather[manifest.Key](func(a, b *selectable) int { return manifest.CompareKeys(a.Key, b.Key) }), ordered.Set[*selectable].Same)
 	memo.From(r.labelled, in.secrets, func(key manifest.Key, object *manifest.Object, yield func(memo.Place[labelAt, manifest.Key], *selectable)) {
 		one := &selectable{key, object.Value.GetLabels()}
 		for _, label := range offeredLabels(key, one.Labels) {

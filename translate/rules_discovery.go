@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
@@ -82,8 +83,8 @@ func compareIssuers(a, b issuerUse) int {
 
 // newIssuers declares the memo.Fold that lists the needed discovery documents: each issuer, with the extension that
 // needs the discovery document of this issuer.
-func newIssuers(e *memo.Engine, extension *memo.Rule[manifest.Key, *extensionOut]) *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]] {
-	all := memo.NewFold[struct{}, manifest.Key, issuerUse](e, "issuers", gather[manifest.Key](compareIssuers), memo.Ordered[issuerUse].Same)
+func newIssuers(e *memo.Engine, extension *memo.Rule[manifest.Key, *extensionOut]) *memo.Fold[struct{}, manifest.Key, issuerUse, ordered.Set[issuerUse]] {
+	all := memo.NewFold[struct{}, manifest.Key, issuerUse](e, "issuers", gather[manifest.Key](compareIssuers), ordered.Set[issuerUse].Same)
 	memo.From(all, extension, func(key manifest.Key, x *extensionOut, yield func(memo.Place[struct{}, manifest.Key], issuerUse)) {
 		if x.Issuer != "" {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, issuerUse{x.Issuer, key})

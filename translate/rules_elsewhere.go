@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // The problem of a reference to a missing object contains a suggestion: an object with the same name in another
@@ -65,7 +66,7 @@ type hintRules struct {
 // same namespace. The parameter invalid has the objects that exist and are not valid.
 func newHintRules(e *memo.Engine, invalid *memo.Input[manifest.Key, *store.Invalid], inAny, inOwn []*objects) *hintRules {
 	type place = memo.Place[nameBucket, manifest.Key]
-	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareNames), memo.Ordered[namedObject].Same)
+	named := memo.NewFold[nameBucket, manifest.Key](e, "named", gather[manifest.Key](compareNames), ordered.Set[namedObject].Same)
 	for _, kind := range inAny {
 		memo.From(named, kind, func(key manifest.Key, _ *manifest.Object, yield func(place, namedObject)) {
 			yield(place{Key: bucketOf(key), ID: key}, namedObject{key.Name, key.Namespace})
@@ -89,7 +90,7 @@ func newHintRules(e *memo.Engine, invalid *memo.Input[manifest.Key, *store.Inval
 
 // nearRule declares the rule that returns a similar name in the same namespace, "" if there is none.
 func nearRule(e *memo.Engine, kinds []*objects) *memo.Rule[manifest.Key, string] {
-	names := memo.NewFold[kindIn, string](e, "names", gather[string](strings.Compare), memo.Ordered[string].Same)
+	names := memo.NewFold[kindIn, string](e, "names", gather[string](strings.Compare), ordered.Set[string].Same)
 	for _, kind := range kinds {
 		memo.From(names, kind, func(key manifest.Key, _ *manifest.Object, yield func(memo.Place[kindIn, string], string)) {
 			yield(memo.Place[kindIn, string]{Key: kindIn{key.Kind, key.Namespace}, ID: key.Name}, key.Name)
@@ -108,7 +109,7 @@ const maxAround = 64
 // around returns the names that are compared with a given name. The parameter all has the names of the namespace.
 // If there are more than maxAround names, the result has only the neighbors of the given name in alphabetical
 // order, because similar names often begin alike.
-func around(all memo.Ordered[string], name string) []string {
+func around(all ordered.Set[string], name string) []string {
 	var names []string
 	for one := range all.Before(name) {
 		if len(names) == maxAround/2 && all.Len() > maxAround {

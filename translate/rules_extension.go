@@ -15,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/status"
 	"github.com/gatefold/gatefold/translate/xds"
@@ -67,7 +68,7 @@ type extensionRules struct {
 	in              extensionIn
 	extension       *memo.Rule[manifest.Key, *extensionOut]
 	extensionStatus *memo.Rule[manifest.Key, *status.Update]
-	issuers         *memo.Fold[struct{}, manifest.Key, issuerUse, memo.Ordered[issuerUse]]
+	issuers         *memo.Fold[struct{}, manifest.Key, issuerUse, ordered.Set[issuerUse]]
 	// before has the last extensionOut of each extension that exists or that a policy names. Only extensions that do
 	// not exist read it.
 	before *recall[manifest.Key, *extensionOut]

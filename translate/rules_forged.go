@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -20,7 +21,7 @@ func (r *identityRules) addForged(e *memo.Engine) {
 		return (&ir.Action{Extras: r.in.hostPolicy.Get(c, key).Extras}).CredentialHeaders()
 	}, deepEqual)
 	r.forged = memo.NewRule(e, "forged", r.runForged, deepEqual)
-	r.clashes = memo.NewFold[clash, tableKey](e, "clashes", gather[tableKey](compareTables), memo.Ordered[tableKey].Same)
+	r.clashes = memo.NewFold[clash, tableKey](e, "clashes", gather[tableKey](compareTables), ordered.Set[tableKey].Same)
 	memo.From(r.clashes, r.forged, func(key tableKey, f *forgedOut, yield func(memo.Place[clash, tableKey], tableKey)) {
 		for _, one := range f.Clashes {
 			yield(memo.Place[clash, tableKey]{Key: one, ID: key}, key)
@@ -246,7 +247,7 @@ type clash struct {
 
 // clashesIn returns the clashes of a virtual host, which has the given groups. The parameter reads is what the
 // policies of the listener read.
-func (r *identityRules) clashesIn(c *memo.Ctx, gateway string, groups memo.Ordered[*group], reads []ir.CredentialHeader) (out []clash) {
+func (r *identityRules) clashesIn(c *memo.Ctx, gateway string, groups ordered.Set[*group], reads []ir.CredentialHeader) (out []clash) {
 	readers, spaces := map[clash]bool{}, map[string]bool{}
 	for g := range groups.All() {
 		spaces[g.Namespace] = true
@@ -279,7 +280,7 @@ func (r *identityRules) clashesIn(c *memo.Ctx, gateway string, groups memo.Order
 // reportClashes adds a warning for each name of an identity header that another namespace reads as a credential on a
 // host that both have.
 func (r *identityRules) reportClashes(all *problemFold) {
-	memo.From(all, r.clashes, func(key clash, tables memo.Ordered[tableKey], yield func(memo.Place[struct{}, string], []manifest.Problem)) {
+	memo.From(all, r.clashes, func(key clash, tables ordered.Set[tableKey], yield func(memo.Place[struct{}, string], []manifest.Problem)) {
 		for first := range tables.All() {
 			yield(memo.Place[struct{}, string]{ID: fmt.Sprint("clashes ", key)}, []manifest.Problem{{
 				Code: "SharedHeader", Severity: manifest.Warning, Object: key.Policy, Field: key.Field,

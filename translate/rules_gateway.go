@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/status"
 )
 
@@ -37,10 +38,10 @@ type gatewayIn struct {
 type gatewayRules struct {
 	in          gatewayIn
 	listenerSet *memo.Rule[manifest.Key, *listen.Set]
-	joined      *memo.Fold[string, manifest.Key, *listen.Set, memo.Ordered[*listen.Set]]
+	joined      *memo.Fold[string, manifest.Key, *listen.Set, ordered.Set[*listen.Set]]
 	listeners   *memo.Rule[manifest.Key, *listen.Gateway]
 	client      *memo.Rule[manifest.Key, string]
-	claims      *memo.Fold[listen.Socket, string, *listen.Claim, memo.Ordered[*listen.Claim]]
+	claims      *memo.Fold[listen.Socket, string, *listen.Claim, ordered.Set[*listen.Claim]]
 	holders     *memo.Rule[listen.Socket, map[string]string]
 	gateway     *memo.Rule[manifest.Key, *listen.Gateway]
 	part        *memo.Rule[partKey, *listen.Part]
@@ -51,7 +52,7 @@ type gatewayRules struct {
 	// before has the Gateways of the last Result. Only conflicts read it.
 	before *recall[manifest.Key, *listen.Gateway]
 	// sockets has the Gateways that bind a port.
-	sockets *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, memo.Ordered[*listen.Listening]]
+	sockets *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, ordered.Set[*listen.Listening]]
 }
 
 func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
@@ -60,7 +61,7 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	r.listeners = memo.NewRule(e, "listeners", r.runListeners, listen.Same)
 	memo.Each(r.listeners, in.gateways)
 	r.client = memo.NewRule(e, "client", r.runClient, identical)
-	r.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, "claims", gather[string](listen.CompareClaims), memo.Ordered[*listen.Claim].Same)
+	r.claims = memo.NewFold[listen.Socket, string, *listen.Claim](e, "claims", gather[string](listen.CompareClaims), ordered.Set[*listen.Claim].Same)
 	memo.From(r.claims, r.listeners, func(_ manifest.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, string], *listen.Claim)) {
 		if g != nil {
 			for at, claim := range g.Claims() {
@@ -78,7 +79,7 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 	r.clients = memo.NewRule(e, "clients", r.runClients, deepEqual)
 	r.infra = memo.NewRule(e, "infra", r.runInfra, deepEqual)
 	memo.Each(r.infra, in.gateways)
-	r.sockets = memo.NewFold[listen.Socket, manifest.Key, *listen.Listening](e, "sockets", gather[manifest.Key](listen.CompareListening), memo.Ordered[*listen.Listening].Same)
+	r.sockets = memo.NewFold[listen.Socket, manifest.Key, *listen.Listening](e, "sockets", gather[manifest.Key](listen.CompareListening), ordered.Set[*listen.Listening].Same)
 	memo.From(r.sockets, r.gateway, func(key manifest.Key, g *listen.Gateway, yield func(memo.Place[listen.Socket, manifest.Key], *listen.Listening)) {
 		if g != nil {
 			for at, listening := range g.Listening() {
@@ -94,7 +95,7 @@ func newGatewayRules(e *memo.Engine, in gatewayIn) *gatewayRules {
 func (r *gatewayRules) declareListenerSets(e *memo.Engine) {
 	r.listenerSet = memo.NewRule(e, "listenerset", r.runListenerSet, deepEqual)
 	memo.Each(r.listenerSet, r.in.listenerSets)
-	r.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, "joined", gather[manifest.Key](listen.CompareSets), memo.Ordered[*listen.Set].Same)
+	r.joined = memo.NewFold[string, manifest.Key, *listen.Set](e, "joined", gather[manifest.Key](listen.CompareSets), ordered.Set[*listen.Set].Same)
 	memo.From(r.joined, r.listenerSet, func(key manifest.Key, s *listen.Set, yield func(memo.Place[string, manifest.Key], *listen.Set)) {
 		if s != nil && s.Accepted.Good() {
 			yield(memo.Place[string, manifest.Key]{Key: s.Gateway, ID: key}, s)

@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -51,7 +52,7 @@ type graftIn struct {
 	link              *memo.Rule[linkKey, *linkOut]
 	live              *memo.Fold[pointKey, flatKey, struct{}, int]
 	pairs             *memo.Join[flatKey, manifest.Key, route.Property]
-	rejected          *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
+	rejected          *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, ordered.Set[*rejectedChild]]
 	flat              *memo.Rule[flatKey, *flatOut]
 	overload          *memo.Rule[struct{}, *overloads]
 	delegators        *memo.Rule[string, tenancy.Namespaces]
@@ -69,7 +70,7 @@ type graftRules struct {
 	in       graftIn
 	graft    *memo.Rule[flatKey, *graftOut]
 	binding  *memo.Rule[linkKey, *bindingOut]
-	bindings *memo.Fold[manifest.Key, linkKey, *bindingOf, memo.Ordered[*bindingOf]]
+	bindings *memo.Fold[manifest.Key, linkKey, *bindingOf, ordered.Set[*bindingOf]]
 }
 
 func newGraftRules(e *memo.Engine, in graftIn) *graftRules {
@@ -80,7 +81,7 @@ func newGraftRules(e *memo.Engine, in graftIn) *graftRules {
 
 	r.binding = memo.NewRule(e, "binding", r.runBinding, deepEqual)
 	memo.EachOf(r.binding, in.pairs, func(p memo.Pair[flatKey, manifest.Key], _ struct{}) []linkKey { return []linkKey{{p.Left, p.Right}} })
-	r.bindings = memo.NewFold[manifest.Key, linkKey](e, "bindings", gather[linkKey](compareBindings), memo.Ordered[*bindingOf].Same)
+	r.bindings = memo.NewFold[manifest.Key, linkKey](e, "bindings", gather[linkKey](compareBindings), ordered.Set[*bindingOf].Same)
 	memo.From(r.bindings, r.binding, func(key linkKey, b *bindingOut, yield func(memo.Place[manifest.Key, linkKey], *bindingOf)) {
 		if b != nil {
 			yield(memo.Place[manifest.Key, linkKey]{Key: key.Child, ID: key}, &bindingOf{key, b})

@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -51,7 +52,7 @@ type hiddenRules struct {
 	in     hiddenIn
 	rest   *memo.Rule[tableKey, rest]   // of a wildcard host
 	hides  *memo.Rule[tableKey, hidden] // by the narrow host
-	hidden *memo.Fold[manifest.Key, tableKey, hidden, memo.Ordered[hidden]]
+	hidden *memo.Fold[manifest.Key, tableKey, hidden, ordered.Set[hidden]]
 }
 
 func newHiddenRules(e *memo.Engine, in hiddenIn) *hiddenRules {
@@ -64,7 +65,7 @@ func newHiddenRules(e *memo.Engine, in hiddenIn) *hiddenRules {
 		}
 		return []tableKey{key}
 	})
-	r.hidden = memo.NewFold[manifest.Key, tableKey](e, "hidden", gather[tableKey](compareHidden), memo.Ordered[hidden].Same)
+	r.hidden = memo.NewFold[manifest.Key, tableKey](e, "hidden", gather[tableKey](compareHidden), ordered.Set[hidden].Same)
 	memo.From(r.hidden, r.hides, func(key tableKey, h hidden, yield func(memo.Place[manifest.Key, tableKey], hidden)) {
 		if h.Domain != "" {
 			yield(memo.Place[manifest.Key, tableKey]{Key: h.Route, ID: key}, h)
@@ -150,7 +151,7 @@ func (r *hiddenRules) compare(host *hostOut, h hidden) hidden {
 }
 
 // hiddenProblems returns the warning of a root route: one for all hosts of the route. The set must not be empty.
-func hiddenProblems(all memo.Ordered[hidden]) []manifest.Problem {
+func hiddenProblems(all ordered.Set[hidden]) []manifest.Problem {
 	list := slices.Collect(all.All())
 	first, more := list[0], ""
 	if len(list) > 1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // An identity header (ir.Identity) is removed from what clients send wherever a backend could believe it. Policies
@@ -66,16 +67,16 @@ type identityRules struct {
 	in identityIn
 	// groups has for each virtual host the groups of its rules.
 	groups   *memo.Fold[tableKey, groupID, *group, groupSet]
-	groupSet *memo.Rule[tableKey, memo.Ordered[*group]]
+	groupSet *memo.Rule[tableKey, ordered.Set[*group]]
 	// hostWrites has what the policies of a virtual host's listener write.
 	hostWrites *memo.Rule[tableKey, *hostWrites]
-	names      *memo.Fold[subjectAt, writer, writer, memo.Ordered[writer]]
+	names      *memo.Fold[subjectAt, writer, writer, ordered.Set[writer]]
 	// identified has a value for each Gateway with identity headers. Most Gateways have none.
 	identified *memo.Fold[string, subjectAt, struct{}, struct{}]
 	overfull   *memo.Rule[subjectAt, *overfull]
 	reads      *memo.Rule[listenerKey, []ir.CredentialHeader]
 	forged     *memo.Rule[tableKey, *forgedOut]
-	clashes    *memo.Fold[clash, tableKey, tableKey, memo.Ordered[tableKey]]
+	clashes    *memo.Fold[clash, tableKey, tableKey, ordered.Set[tableKey]]
 	// mounted and grafted are the values of the rules mount and graft, with the removal in the rules that remove more
 	// than their virtual host.
 	mounted *memo.Rule[manifest.Key, *mountOut]
@@ -84,10 +85,10 @@ type identityRules struct {
 
 func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
 	r := &identityRules{in: in, groups: newGroups(e, in)}
-	r.groupSet = memo.NewRule(e, "groupset", func(c *memo.Ctx, key tableKey) memo.Ordered[*group] {
+	r.groupSet = memo.NewRule(e, "groupset", func(c *memo.Ctx, key tableKey) ordered.Set[*group] {
 		set, _ := r.groups.Get(c, key)
 		return set.Groups
-	}, memo.Ordered[*group].Same)
+	}, ordered.Set[*group].Same)
 	r.hostWrites = memo.NewRule(e, "hostwrites", r.runHostWrites, deepEqual)
 	memo.Each(r.hostWrites, r.groups)
 	writers := memo.NewFold[writerAt, writerID](e, "identities", count[writerID], identical[int])
@@ -104,12 +105,12 @@ func newIdentityRules(e *memo.Engine, in identityIn) *identityRules {
 	memo.From(writers, r.hostWrites, func(key tableKey, h *hostWrites, yield func(memo.Place[writerAt, writerID], struct{})) {
 		yieldWriters(key.Gateway, h.aims(), writerID{Table: key}, yield)
 	}, identical)
-	r.names = memo.NewFold[subjectAt, writer](e, "identitynames", gather[writer](compareWriters), memo.Ordered[writer].Same)
+	r.names = memo.NewFold[subjectAt, writer](e, "identitynames", gather[writer](compareWriters), ordered.Set[writer].Same)
 	memo.From(r.names, writers, func(key writerAt, _ int, yield func(memo.Place[subjectAt, writer], writer)) {
 		yield(memo.Place[subjectAt, writer]{Key: key.subjectAt, ID: key.writer}, key.writer)
 	}, identical)
 	r.identified = memo.NewFold[string, subjectAt](e, "identified", func(struct{}, []memo.Member[subjectAt, struct{}]) struct{} { return struct{}{} }, identical[struct{}])
-	memo.From(r.identified, r.names, func(key subjectAt, _ memo.Ordered[writer], yield func(memo.Place[string, subjectAt], struct{})) {
+	memo.From(r.identified, r.names, func(key subjectAt, _ ordered.Set[writer], yield func(memo.Place[string, subjectAt], struct{})) {
 		yield(memo.Place[string, subjectAt]{Key: key.Gateway, ID: key}, struct{}{})
 	}, identical)
 	r.addForged(e)

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -27,7 +28,7 @@ const redirectAndRewrite = "May specify either httpRouteFilterRequestRedirect or
 
 type invalidStatusIn struct {
 	*gatewayRules
-	effects *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
+	effects *memo.Fold[manifest.Key, string, gatewayEffect, ordered.Set[gatewayEffect]]
 	invalid *memo.Input[manifest.Key, *store.Invalid]
 	served  *servedRoutes
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -29,7 +30,7 @@ type linkRules struct {
 	pairs    *memo.Join[flatKey, manifest.Key, route.Property]
 	link     *memo.Rule[linkKey, *linkOut]
 	live     *memo.Fold[pointKey, flatKey, struct{}, int]
-	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, memo.Ordered[*rejectedChild]]
+	rejected *memo.Fold[flatKey, rejectedChildKey, *rejectedChild, ordered.Set[*rejectedChild]]
 }
 
 func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
@@ -43,7 +44,7 @@ func newLinkRules(e *memo.Engine, in linkIn) *linkRules {
 	r.live = memo.NewFold[pointKey, flatKey](e, "live", count[flatKey], identical[int])
 	memo.From(r.live, in.flat, livePoints, identical)
 
-	r.rejected = memo.NewFold[flatKey, rejectedChildKey](e, "rejected", gather[rejectedChildKey](compareRejected), memo.Ordered[*rejectedChild].Same)
+	r.rejected = memo.NewFold[flatKey, rejectedChildKey](e, "rejected", gather[rejectedChildKey](compareRejected), ordered.Set[*rejectedChild].Same)
 	memo.From(r.rejected, r.link, rejectedLinks, deepEqual)
 	memo.From(r.rejected, in.flat, rejectedNodes, deepEqual)
 	return r

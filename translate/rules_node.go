@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -24,7 +25,7 @@ type nodeIn struct {
 	WildcardNamespace string
 	TrustedHops       uint32
 	backends          *backendObjects
-	sockets           *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, memo.Ordered[*listen.Listening]]
+	sockets           *memo.Fold[listen.Socket, manifest.Key, *listen.Listening, ordered.Set[*listen.Listening]]
 	Guard             backend.Guard
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -38,7 +39,7 @@ type offerRules struct {
 	// namespaces can have (route.Property.Spans).
 	offers *memo.Fold[offerKey, manifest.Key, route.Breadth, route.Breadth]
 	// spaces has the counts of offers as one list for each property, sorted by namespace.
-	spaces *memo.Fold[route.Property, string, offer, memo.Ordered[offer]]
+	spaces *memo.Fold[route.Property, string, offer, ordered.Set[offer]]
 	count  *memo.Fold[struct{}, manifest.Key, struct{}, int] // the number of all routes
 }
 
@@ -61,7 +62,7 @@ func newOfferRules(e *memo.Engine, in offerIn) *offerRules {
 			}
 		}
 	}, identical)
-	r.spaces = memo.NewFold[route.Property, string](e, "spaces", gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), memo.Ordered[offer].Same)
+	r.spaces = memo.NewFold[route.Property, string](e, "spaces", gather[string](func(a, b offer) int { return cmp.Compare(a.Space, b.Space) }), ordered.Set[offer].Same)
 	memo.From(r.spaces, r.offers, func(key offerKey, b route.Breadth, yield func(memo.Place[route.Property, string], offer)) {
 		yield(memo.Place[route.Property, string]{Key: key.Property, ID: key.Space}, offer{key.Space, b})
 	}, identical)

@@ -15,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -79,7 +80,7 @@ type policyStatusRules struct {
 	in policyStatusIn
 	// lost returns the targets of a policy that do not exist, and the policy's selectors that select no object.
 	lost         *memo.Rule[manifest.Key, []targetOut]
-	effects      *memo.Fold[manifest.Key, string, gatewayEffect, memo.Ordered[gatewayEffect]]
+	effects      *memo.Fold[manifest.Key, string, gatewayEffect, ordered.Set[gatewayEffect]]
 	policyStatus *memo.Rule[manifest.Key, *status.Update]
 	// unchecked returns warnings about a policy and its targets: TCP, TLS or UDP listeners that it does not protect
 	// (see uncheckedListener), and hashPolicies without an effect (see unhashed).
@@ -112,7 +113,7 @@ func newPolicyStatusRules(e *memo.Engine, in policyStatusIn) *policyStatusRules 
 			yieldUses(flatKey{Route: key}, tableKey{chainKey: chainKey{portKey: at}}, s.Uses, seen, yield)
 		}
 	}, identical)
-	r.effects = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayEffects), memo.Ordered[gatewayEffect].Same)
+	r.effects = memo.NewFold[manifest.Key, string](e, "fates", gather[string](compareGatewayEffects), ordered.Set[gatewayEffect].Same)
 	memo.From(r.effects, uses, func(key policyUseKey, f effectCounts, yield func(memo.Place[manifest.Key, string], gatewayEffect)) {
 		yield(memo.Place[manifest.Key, string]{Key: key.Policy, ID: key.Gateway}, gatewayEffect{key.Gateway, f.sum()})
 	}, identical)

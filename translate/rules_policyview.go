@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 )
 
@@ -31,7 +32,7 @@ type policyViewIn struct {
 // policyViewRules collect all policies for the View.
 type policyViewRules struct {
 	in          policyViewIn
-	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, memo.Ordered[*ir.Policy]]
+	allPolicies *memo.Fold[struct{}, manifest.Key, *ir.Policy, ordered.Set[*ir.Policy]]
 }
 
 func newPolicyViewRules(e *memo.Engine, in policyViewIn) *policyViewRules {
@@ -45,7 +46,7 @@ func newPolicyViewRules(e *memo.Engine, in policyViewIn) *policyViewRules {
 	} {
 		memo.EachOf(view, in.invalid, invalidOf(gk))
 	}
-	r.allPolicies = memo.NewFold[struct{}, manifest.Key](e, "allpolicies", gather[manifest.Key](comparePolicies), memo.Ordered[*ir.Policy].Same)
+	r.allPolicies = memo.NewFold[struct{}, manifest.Key](e, "allpolicies", gather[manifest.Key](comparePolicies), ordered.Set[*ir.Policy].Same)
 	memo.From(r.allPolicies, view, func(key manifest.Key, p *ir.Policy, yield func(memo.Place[struct{}, manifest.Key], *ir.Policy)) {
 		if p != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, p)

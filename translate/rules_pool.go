@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 type addressIn struct {
@@ -36,7 +37,7 @@ func newAddressRules(e *memo.Engine, in addressIn) *addressRules {
 	}
 	request := memo.NewRule(e, "addressrequest", r.runRequest, deepEqual)
 	memo.Each(request, in.gateways)
-	requests := memo.NewFold[struct{}, manifest.Key, *listen.AddressRequest](e, "addressrequests", gather[manifest.Key](listen.CompareAddressRequests), memo.Ordered[*listen.AddressRequest].Same)
+	requests := memo.NewFold[struct{}, manifest.Key, *listen.AddressRequest](e, "addressrequests", gather[manifest.Key](listen.CompareAddressRequests), ordered.Set[*listen.AddressRequest].Same)
 	memo.From(requests, request, func(key manifest.Key, w *listen.AddressRequest, yield func(memo.Place[struct{}, manifest.Key], *listen.AddressRequest)) {
 		if w != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, w)

@@ -10,6 +10,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -32,7 +33,7 @@ type portIn struct {
 	*gatewayRules
 	hostPolicy     *memo.Rule[listenerKey, *hostPolicy]
 	policed        *memo.Rule[string, bool]
-	streams        *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	streams        *memo.Fold[portKey, manifest.Key, *listen.Claimant, ordered.Set[*listen.Claimant]]
 	stream         *memo.Rule[manifest.Key, *streamOut]
 	holders        *holdersInput
 	ExclusivePorts bool
@@ -43,7 +44,7 @@ type portIn struct {
 type portRules struct {
 	in       portIn
 	listener *memo.Rule[portKey, *portOut]
-	losses   *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
+	losses   *memo.Fold[manifest.Key, lossKey, *loss, ordered.Set[*loss]]
 	// before says which routes had the connections of a port before. It is read only where several routes want them.
 	before *recall[portKey, *portOut]
 }
@@ -61,7 +62,7 @@ func newPortRules(e *memo.Engine, in portIn) *portRules {
 		return keys
 	})
 	r.before.follow(r.listener)
-	r.losses = memo.NewFold[manifest.Key, lossKey](e, "losses", gather[lossKey](compareLosses), memo.Ordered[*loss].Same)
+	r.losses = memo.NewFold[manifest.Key, lossKey](e, "losses", gather[lossKey](compareLosses), ordered.Set[*loss].Same)
 	memo.From(r.losses, r.listener, lossesOf, deepEqual)
 	return r
 }
@@ -235,7 +236,7 @@ func lossesOf(at portKey, p *portOut, yield func(memo.Place[manifest.Key, lossKe
 
 // lossProblems returns a problem for each loss of a route (see loss): an older route got the connections, or this
 // route got them and a route of another namespace did not.
-func lossProblems(lost memo.Ordered[*loss]) []manifest.Problem {
+func lossProblems(lost ordered.Set[*loss]) []manifest.Problem {
 	var out []manifest.Problem
 	for l := range lost.All() {
 		out = append(out, l.problem())

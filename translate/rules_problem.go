@@ -6,6 +6,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // These are the codes of problems about requests, hosts or connections that two routes or matches claim, and that
@@ -23,7 +24,7 @@ func compareSets(a, b problemSet) int { return cmp.Compare(a.id, b.id) }
 
 // problemFold is the fold that collects the problems of the whole translation. Its members are the values of memo
 // rules and memo folds that cause problems. The result has one problemSet for each such value.
-type problemFold = memo.Fold[struct{}, string, []manifest.Problem, memo.Ordered[problemSet]]
+type problemFold = memo.Fold[struct{}, string, []manifest.Problem, ordered.Set[problemSet]]
 
 // reporter is a group of memo rules and memo folds (a part, see network) whose values contain problems.
 type reporter interface {
@@ -34,7 +35,7 @@ type reporter interface {
 // newProblems declares the fold of all problems and lets each of the given parts of the network report into
 // that fold. The parts must be declared before, because the engine computes values in the order of declaration.
 func newProblems(e *memo.Engine, parts ...reporter) *problemFold {
-	all := memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, memo.Ordered[problemSet].Same)
+	all := memo.NewFold[struct{}, string, []manifest.Problem](e, "problems", gatherProblems, ordered.Set[problemSet].Same)
 	for _, part := range parts {
 		part.report(all)
 	}
@@ -55,9 +56,9 @@ func problemsFrom[K comparable, V any](f *problemFold, prefix string, source mem
 // gatherProblems is the step function of the problemFold (see memo.NewFold). Each member is the problems of one value
 // of a rule or fold. If a member is new or changed, gatherProblems stores its problemSet. If a member no longer
 // exists, because the value has no problems, gatherProblems removes its problemSet.
-func gatherProblems(sets memo.Ordered[problemSet], members []memo.Member[string, []manifest.Problem]) memo.Ordered[problemSet] {
+func gatherProblems(sets ordered.Set[problemSet], members []memo.Member[string, []manifest.Problem]) ordered.Set[problemSet] {
 	if sets.Len() == 0 {
-		sets = memo.NewOrdered(compareSets)
+		sets = ordered.New(compareSets)
 	}
 	for _, m := range members {
 		if m.Has {

@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // limitBudget is what a service of rateLimit.global counts by itself: requests with one descriptor in one domain.
@@ -56,14 +57,14 @@ func compareSpenders(a, b limitSpender) int {
 type limitRules struct {
 	policy *memo.Rule[manifest.Key, *policyOut]
 	// spenders has the policies of each budget, by namespace. spending has the first two namespaces of them.
-	spenders *memo.Fold[limitBudget, limitSpender, limitSpender, memo.Ordered[limitSpender]]
+	spenders *memo.Fold[limitBudget, limitSpender, limitSpender, ordered.Set[limitSpender]]
 	spending *memo.Rule[limitBudget, [2]string]
 	shared   *memo.Rule[manifest.Key, []manifest.Problem]
 }
 
 func newLimitRules(e *memo.Engine, policy *memo.Rule[manifest.Key, *policyOut]) *limitRules {
 	r := &limitRules{policy: policy}
-	r.spenders = memo.NewFold[limitBudget, limitSpender](e, "limitspenders", gather[limitSpender](compareSpenders), memo.Ordered[limitSpender].Same)
+	r.spenders = memo.NewFold[limitBudget, limitSpender](e, "limitspenders", gather[limitSpender](compareSpenders), ordered.Set[limitSpender].Same)
 	memo.From(r.spenders, policy, func(key manifest.Key, p *policyOut, yield func(memo.Place[limitBudget, limitSpender], limitSpender)) {
 		for i, budget := range p.Budgets {
 			if slices.Index(p.Budgets, budget) == i {

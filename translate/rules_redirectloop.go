@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/store/scope"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -54,14 +55,14 @@ type loopIn struct {
 // loopRules find redirects to a URL that the same rule answers, with the same redirect again.
 type loopRules struct {
 	in     loopIn
-	back   *memo.Fold[tableKey, string, *loop, memo.Ordered[*loop]] // by virtual host: those that lead back to it
-	loops  *memo.Rule[tableKey, []*loop]                            // by virtual host: those that are certain
-	looped *memo.Fold[manifest.Key, loopKey, *loop, memo.Ordered[*loop]]
+	back   *memo.Fold[tableKey, string, *loop, ordered.Set[*loop]] // by virtual host: those that lead back to it
+	loops  *memo.Rule[tableKey, []*loop]                           // by virtual host: those that are certain
+	looped *memo.Fold[manifest.Key, loopKey, *loop, ordered.Set[*loop]]
 }
 
 func newLoopRules(e *memo.Engine, in loopIn) *loopRules {
 	r := &loopRules{in: in}
-	r.back = memo.NewFold[tableKey, string](e, "back", gather[string](compareLoops), memo.Ordered[*loop].Same)
+	r.back = memo.NewFold[tableKey, string](e, "back", gather[string](compareLoops), ordered.Set[*loop].Same)
 	memo.From(r.back, in.mounted, func(_ manifest.Key, m *mountOut, yield func(memo.Place[tableKey, string], *loop)) {
 		m.tables(func(key tableKey, flat *flatOut) { r.leadBack(key, m.placed.in(key, flat.Entries), yield) })
 	}, deepEqual)
@@ -72,7 +73,7 @@ func newLoopRules(e *memo.Engine, in loopIn) *loopRules {
 	}, deepEqual)
 	r.loops = memo.NewRule(e, "loops", r.runLoops, deepEqual[[]*loop])
 	memo.Each(r.loops, r.back)
-	r.looped = memo.NewFold[manifest.Key, loopKey](e, "looped", gather[loopKey](compareLoops), memo.Ordered[*loop].Same)
+	r.looped = memo.NewFold[manifest.Key, loopKey](e, "looped", gather[loopKey](compareLoops), ordered.Set[*loop].Same)
 	memo.From(r.looped, r.loops, func(_ tableKey, loops []*loop, yield func(memo.Place[manifest.Key, loopKey], *loop)) {
 		for _, l := range loops {
 			yield(memo.Place[manifest.Key, loopKey]{Key: l.Part.Object, ID: loopKey{l.Table, l.Rule}}, l)
@@ -224,7 +225,7 @@ func (h *hostOut) first(method, path string) string {
 
 // loopProblems returns a warning for each filter among the loops, even if it is on several hosts. The set must not be
 // empty.
-func loopProblems(all memo.Ordered[*loop]) (problems []manifest.Problem) {
+func loopProblems(all ordered.Set[*loop]) (problems []manifest.Problem) {
 	list := slices.Collect(all.All())
 	for len(list) > 0 {
 		first, n := list[0], 1

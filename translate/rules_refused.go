@@ -14,6 +14,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // Some endpoints get no requests, whoever refers to them: routes, mirrors and external services alike. Options.Guard
@@ -85,7 +86,7 @@ type endpointLimit struct {
 	// allowed are the endpoints that the namespace may have. nil means every endpoint.
 	allowed *tenancy.Backends
 	// listening returns the Gateways that bind a port.
-	listening func(port uint32) memo.Ordered[*listen.Listening]
+	listening func(port uint32) ordered.Set[*listen.Listening]
 }
 
 // limitOf returns the limit for the endpoints of a cluster, nil if path policies are not in force, or if all endpoints
@@ -114,8 +115,8 @@ func (r *clusterRules) limitOf(c *memo.Ctx, key backend.Key, cluster *ir.Cluster
 		}
 	}
 	limit.allowed = r.in.allowed.Get(c, limit.namespace)
-	known := map[uint32]memo.Ordered[*listen.Listening]{}
-	limit.listening = func(port uint32) memo.Ordered[*listen.Listening] {
+	known := map[uint32]ordered.Set[*listen.Listening]{}
+	limit.listening = func(port uint32) ordered.Set[*listen.Listening] {
 		all, ok := known[port]
 		if !ok {
 			all, _ = r.in.sockets.Get(c, listen.Socket{Port: int32(port), UDP: key.UDP})

@@ -12,6 +12,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -108,7 +109,7 @@ type requirementIn struct {
 type requirementRules struct {
 	in           requirementIn
 	requirement  *memo.Rule[useKey, *requirementOut]
-	requirements *memo.Fold[string, string, *requirementOut, memo.Ordered[*requirementOut]]
+	requirements *memo.Fold[string, string, *requirementOut, ordered.Set[*requirementOut]]
 	filter       *memo.Rule[string, xds.Resource]
 }
 
@@ -122,7 +123,7 @@ func newRequirementRules(e *memo.Engine, in requirementIn) *requirementRules {
 		return []useKey{use}
 	})
 	r.requirements = memo.NewFold[string, string](e, "requirements",
-		gather[string](func(a, b *requirementOut) int { return strings.Compare(a.Encoded.Requirement, b.Encoded.Requirement) }), memo.Ordered[*requirementOut].Same)
+		gather[string](func(a, b *requirementOut) int { return strings.Compare(a.Encoded.Requirement, b.Encoded.Requirement) }), ordered.Set[*requirementOut].Same)
 	memo.From(r.requirements, r.requirement, func(use useKey, one *requirementOut, yield func(memo.Place[string, string], *requirementOut)) {
 		if one != nil {
 			yield(memo.Place[string, string]{Key: use.Gateway, ID: one.Encoded.Requirement}, one)

@@ -13,6 +13,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -37,8 +38,8 @@ type rivalRules struct {
 	shared *memo.Rule[manifest.Key, map[listen.Socket]bool]
 	part   *memo.Rule[partKey, *listen.Part]
 	asks   *memo.Rule[manifest.Key, []*ask]
-	rivals *memo.Fold[hostNear, askKey, *listen.Rival, memo.Ordered[*listen.Rival]]
-	owners *memo.Fold[domainNear, hostOwner, hostOwner, memo.Ordered[hostOwner]]
+	rivals *memo.Fold[hostNear, askKey, *listen.Rival, ordered.Set[*listen.Rival]]
+	owners *memo.Fold[domainNear, hostOwner, hostOwner, ordered.Set[hostOwner]]
 }
 
 // ask is a host that a route requests on a listener of a port that listeners of several namespaces share.
@@ -85,9 +86,9 @@ func newRivalRules(e *memo.Engine, in rivalIn) *rivalRules {
 	}, deepEqual)
 	r.asks = memo.NewRule(e, "asks", r.runAsks, deepEqual)
 	memo.EachOf(r.asks, in.routes, underPathPolicies)
-	r.rivals = memo.NewFold[hostNear, askKey](e, "rivals", gather[askKey](listen.CompareRivals), memo.Ordered[*listen.Rival].Same)
+	r.rivals = memo.NewFold[hostNear, askKey](e, "rivals", gather[askKey](listen.CompareRivals), ordered.Set[*listen.Rival].Same)
 	memo.From(r.rivals, r.asks, rivalsOf, deepEqual)
-	r.owners = memo.NewFold[domainNear, hostOwner](e, "hostowners", gather[hostOwner](compareHostOwners), memo.Ordered[hostOwner].Same)
+	r.owners = memo.NewFold[domainNear, hostOwner](e, "hostowners", gather[hostOwner](compareHostOwners), ordered.Set[hostOwner].Same)
 	memo.From(r.owners, in.namespaces, ownersOf, identical)
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -17,7 +18,7 @@ type routeConfigIn struct {
 // routeConfigRules collect the virtual hosts of each RouteConfiguration.
 type routeConfigRules struct {
 	in          routeConfigIn
-	hosts       *memo.Fold[chainKey, string, *hostOut, memo.Ordered[*hostOut]]
+	hosts       *memo.Fold[chainKey, string, *hostOut, ordered.Set[*hostOut]]
 	tlsNames    *memo.Rule[portKey, *listen.TLSNames]
 	misdirected *memo.Rule[chainKey, []xds.Host]
 	routeConfig *memo.Rule[chainKey, xds.Resource]
@@ -25,7 +26,7 @@ type routeConfigRules struct {
 
 func newRouteConfigRules(e *memo.Engine, in routeConfigIn) *routeConfigRules {
 	r := &routeConfigRules{in: in}
-	r.hosts = memo.NewFold[chainKey, string](e, "hosts", gather[string](compareDomains), memo.Ordered[*hostOut].Same)
+	r.hosts = memo.NewFold[chainKey, string](e, "hosts", gather[string](compareDomains), ordered.Set[*hostOut].Same)
 	memo.From(r.hosts, in.host, func(key tableKey, host *hostOut, yield func(memo.Place[chainKey, string], *hostOut)) {
 		if host != nil {
 			yield(memo.Place[chainKey, string]{Key: key.chainKey, ID: key.Domain}, host)

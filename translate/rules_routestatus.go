@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/status"
 )
@@ -31,7 +32,7 @@ type routeStatusIn struct {
 	*childRules
 	mount  *memo.Rule[manifest.Key, *mountOut]
 	stream *memo.Rule[manifest.Key, *streamOut]
-	losses *memo.Fold[manifest.Key, lossKey, *loss, memo.Ordered[*loss]]
+	losses *memo.Fold[manifest.Key, lossKey, *loss, ordered.Set[*loss]]
 	routes *objects
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -53,7 +54,7 @@ type secretRules struct {
 	secretUses *memo.Fold[secretUse, string, struct{}, int]
 	secret     *memo.Rule[manifest.Key, *secretOut]
 	pushSecret *memo.Rule[secretUse, *secretOut]
-	allSecrets *memo.Fold[struct{}, manifest.Key, *secretOut, memo.Ordered[*secretOut]]
+	allSecrets *memo.Fold[struct{}, manifest.Key, *secretOut, ordered.Set[*secretOut]]
 }
 
 func newSecretRules(e *memo.Engine, in secretIn) *secretRules {
@@ -70,7 +71,7 @@ func newSecretRules(e *memo.Engine, in secretIn) *secretRules {
 		return r.secret.Get(c, key.Secret)
 	}, identical)
 	memo.Each(r.pushSecret, r.secretUses)
-	r.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, "allsecrets", gather[manifest.Key](compareSecrets), memo.Ordered[*secretOut].Same)
+	r.allSecrets = memo.NewFold[struct{}, manifest.Key, *secretOut](e, "allsecrets", gather[manifest.Key](compareSecrets), ordered.Set[*secretOut].Same)
 	memo.From(r.allSecrets, r.secret, func(key manifest.Key, s *secretOut, yield func(memo.Place[struct{}, manifest.Key], *secretOut)) {
 		if s != nil {
 			yield(memo.Place[struct{}, manifest.Key]{ID: key}, s)

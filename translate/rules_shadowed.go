@@ -9,6 +9,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -64,8 +65,8 @@ type shadowIn struct {
 // is such a pair of rules. A shadow is the problem about it for one route (see twin.shadows).
 type shadowRules struct {
 	in       shadowIn
-	twins    *memo.Rule[tableKey, []twin]                                        // by virtual host
-	shadowed *memo.Fold[manifest.Key, shadowKey, *shadow, memo.Ordered[*shadow]] // by route, over all virtual hosts
+	twins    *memo.Rule[tableKey, []twin]                                       // by virtual host
+	shadowed *memo.Fold[manifest.Key, shadowKey, *shadow, ordered.Set[*shadow]] // by route, over all virtual hosts
 }
 
 func newShadowRules(e *memo.Engine, in shadowIn) *shadowRules {
@@ -77,7 +78,7 @@ func newShadowRules(e *memo.Engine, in shadowIn) *shadowRules {
 		}
 		return []tableKey{key}
 	})
-	r.shadowed = memo.NewFold[manifest.Key, shadowKey](e, "shadowed", gather[shadowKey](compareShadows), memo.Ordered[*shadow].Same)
+	r.shadowed = memo.NewFold[manifest.Key, shadowKey](e, "shadowed", gather[shadowKey](compareShadows), ordered.Set[*shadow].Same)
 	memo.From(r.shadowed, r.twins, func(key tableKey, twins []twin, yield func(memo.Place[manifest.Key, shadowKey], *shadow)) {
 		for _, t := range twins {
 			for _, s := range t.shadows(key) {
@@ -165,7 +166,7 @@ func (s spot) String() string {
 
 // shadowProblems returns one warning for each pair of matches in shadows, even if the pair occurs in several
 // virtual hosts. The set shadows must not be empty.
-func shadowProblems(shadows memo.Ordered[*shadow]) (problems []manifest.Problem) {
+func shadowProblems(shadows ordered.Set[*shadow]) (problems []manifest.Problem) {
 	var first, last *shadow
 	more := 0
 	for s := range shadows.All() {

@@ -15,6 +15,7 @@ import (
 	"github.com/gatefold/gatefold/translate/backend"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -72,7 +73,7 @@ type signInRules struct {
 	secrets    *memo.Rule[manifest.Key, *signInOut]
 	pushSignIn *memo.Rule[signInUse, *signInOut]
 	clearText  *memo.Rule[signInUse, []manifest.Problem]
-	insecure   *memo.Fold[manifest.Key, string, insecureUse, memo.Ordered[insecureUse]]
+	insecure   *memo.Fold[manifest.Key, string, insecureUse, ordered.Set[insecureUse]]
 }
 
 func newSignInRules(e *memo.Engine, in signInIn) *signInRules {
@@ -100,7 +101,7 @@ func newSignInRules(e *memo.Engine, in signInIn) *signInRules {
 	memo.Each(r.pushSignIn, uses)
 	r.clearText = memo.NewRule(e, "cleartext", r.runClearText, deepEqual)
 	memo.Each(r.clearText, uses)
-	r.insecure = memo.NewFold[manifest.Key, string](e, "insecure", gather[string](compareInsecure), memo.Ordered[insecureUse].Same)
+	r.insecure = memo.NewFold[manifest.Key, string](e, "insecure", gather[string](compareInsecure), ordered.Set[insecureUse].Same)
 	if in.TrustedHops > 0 { // a trusted proxy may terminate TLS
 		return r
 	}
@@ -177,7 +178,7 @@ func eachInsecure(use insecureUse, table tableKey, signIns []manifest.Key, seen 
 }
 
 // insecureProblems returns one warning for each port in uses.
-func insecureProblems(uses memo.Ordered[insecureUse]) (problems []manifest.Problem) {
+func insecureProblems(uses ordered.Set[insecureUse]) (problems []manifest.Problem) {
 	var last portKey
 	for use := range uses.All() {
 		if use.portKey != last {

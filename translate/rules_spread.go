@@ -6,6 +6,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -39,7 +40,7 @@ type reach struct {
 type below struct{ Rules, Cost int }
 
 type spreadIn struct {
-	overtried *memo.Fold[struct{}, overtried, overtried, memo.Ordered[overtried]]
+	overtried *memo.Fold[struct{}, overtried, overtried, ordered.Set[overtried]]
 	level     *memo.Rule[listenerKey, *hostLevel]
 	policed   *memo.Rule[string, bool]
 	*policyRules
@@ -229,7 +230,7 @@ func addHostShares(sum share, members []memo.Member[listenerKey, share]) share {
 // value. The parameter t is the old value. addTotal adds the new shares, removes the old ones, and adjusts t.Extra.
 func addTotal(t spreadTotal, members []memo.Member[shareKey, share]) spreadTotal {
 	if t.Shares.Len() == 0 {
-		t.Shares = memo.NewOrdered(compareShares)
+		t.Shares = ordered.New(compareShares)
 	}
 	for _, m := range members {
 		t.Extra += m.New.extra() - m.Old.extra()

@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/policy"
 	"github.com/gatefold/gatefold/translate/route"
 )
@@ -42,7 +43,7 @@ type streamIn struct {
 type streamRules struct {
 	in      streamIn
 	stream  *memo.Rule[manifest.Key, *streamOut]
-	streams *memo.Fold[portKey, manifest.Key, *listen.Claimant, memo.Ordered[*listen.Claimant]]
+	streams *memo.Fold[portKey, manifest.Key, *listen.Claimant, ordered.Set[*listen.Claimant]]
 }
 
 func newStreamRules(e *memo.Engine, in streamIn) *streamRules {
@@ -54,7 +55,7 @@ func newStreamRules(e *memo.Engine, in streamIn) *streamRules {
 		}
 		return []manifest.Key{key}
 	})
-	r.streams = memo.NewFold[portKey, manifest.Key](e, "streams", gather[manifest.Key](compareClaimants), memo.Ordered[*listen.Claimant].Same)
+	r.streams = memo.NewFold[portKey, manifest.Key](e, "streams", gather[manifest.Key](compareClaimants), ordered.Set[*listen.Claimant].Same)
 	memo.From(r.streams, r.stream, func(key manifest.Key, s *streamOut, yield func(memo.Place[portKey, manifest.Key], *listen.Claimant)) {
 		for at, places := range s.places() {
 			yield(memo.Place[portKey, manifest.Key]{Key: at, ID: key}, &listen.Claimant{Route: s.Route, Places: places})

@@ -7,6 +7,7 @@ import (
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 	"github.com/gatefold/gatefold/translate/xds"
 )
@@ -58,7 +59,7 @@ type triedKey struct {
 // trials are the trials of one namespace on one virtual host.
 type trials struct {
 	Sum int
-	All memo.Ordered[*trial]
+	All ordered.Set[*trial]
 }
 
 // overtried is a route with more expressions on one host than one request may try.
@@ -86,7 +87,7 @@ type triedRules struct {
 	trial *memo.Rule[flatKey, *trial]
 	tried *memo.Fold[triedKey, flatKey, *trial, trials]
 	over  *memo.Rule[triedKey, []overtried]
-	all   *memo.Fold[struct{}, overtried, overtried, memo.Ordered[overtried]]
+	all   *memo.Fold[struct{}, overtried, overtried, ordered.Set[overtried]]
 }
 
 func newTriedRules(e *memo.Engine, in triedIn) *triedRules {
@@ -109,7 +110,7 @@ func newTriedRules(e *memo.Engine, in triedIn) *triedRules {
 	}, identical)
 	r.over = memo.NewRule(e, "overtried", r.runOver, slices.Equal[[]overtried])
 	memo.Each(r.over, r.tried)
-	r.all = memo.NewFold[struct{}, overtried](e, "overtries", gather[overtried](compareOvertried), memo.Ordered[overtried].Same)
+	r.all = memo.NewFold[struct{}, overtried](e, "overtries", gather[overtried](compareOvertried), ordered.Set[overtried].Same)
 	memo.From(r.all, r.over, func(_ triedKey, over []overtried, yield func(memo.Place[struct{}, overtried], overtried)) {
 		for _, one := range over {
 			yield(memo.Place[struct{}, overtried]{ID: one}, one)

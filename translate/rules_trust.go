@@ -8,6 +8,7 @@ import (
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/listen"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -53,7 +54,7 @@ type trustRules struct {
 	in        trustIn
 	trust     *memo.Rule[string, *trustOut]
 	pushTrust *memo.Rule[trustUse, *trustOut]
-	allTrusts *memo.Fold[struct{}, string, *trustOut, memo.Ordered[*trustOut]]
+	allTrusts *memo.Fold[struct{}, string, *trustOut, ordered.Set[*trustOut]]
 }
 
 func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
@@ -77,7 +78,7 @@ func newTrustRules(e *memo.Engine, in trustIn) *trustRules {
 	}, identical)
 	memo.Each(r.pushTrust, uses)
 	byName := func(a, b *trustOut) int { return cmp.Compare(a.Resource.Name, b.Resource.Name) }
-	r.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, "alltrusts", gather[string](byName), memo.Ordered[*trustOut].Same)
+	r.allTrusts = memo.NewFold[struct{}, string, *trustOut](e, "alltrusts", gather[string](byName), ordered.Set[*trustOut].Same)
 	memo.From(r.allTrusts, r.trust, func(name string, t *trustOut, yield func(memo.Place[struct{}, string], *trustOut)) {
 		if t != nil {
 			yield(memo.Place[struct{}, string]{ID: name}, t)

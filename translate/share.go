@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/gatefold/gatefold/store/manifest"
-	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -84,8 +84,8 @@ func compareShares(a, b share) int {
 
 // spreadTotal has the shares that count toward a limit such as Options.MaxCopies: those whose Cost is above Free.
 type spreadTotal struct {
-	Extra  int                 // the sum of copies.extra of all Shares
-	Shares memo.Ordered[share] // in the order of compareShares
+	Extra  int                // the sum of copies.extra of all Shares
+	Shares ordered.Set[share] // in the order of compareShares
 }
 
 func sameTotal(a, b spreadTotal) bool { return a.Extra == b.Extra && a.Shares.Same(b.Shares) }
@@ -193,7 +193,7 @@ func (o *overloads) problems() []manifest.Problem {
 
 // addTried adds the routes whose regular expressions are too many for one request: those of teams to Cut, and others
 // to Warned.
-func (o *overloads) addTried(tried memo.Ordered[overtried]) {
+func (o *overloads) addTried(tried ordered.Set[overtried]) {
 	for one := range tried.All() {
 		over := overload{Cost: one.Tried, Limit: one.Limit, Host: one.At.Domain, Closed: one.Key.Child.IsZero()}
 		to := o.Warned

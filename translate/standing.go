@@ -8,6 +8,7 @@ import (
 
 	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/route"
 )
 
@@ -15,8 +16,8 @@ import (
 // rule of another namespace (route.Compare). A rule stands at the last standard place of the heavier rules of its
 // namespace, if that comes after its own (ir.Rule.After). standings finds these places.
 
-// standings are the rules of teams in a virtual host, in rooms. It is persistent, as memo.Ordered is.
-type standings struct{ rooms memo.Ordered[*room] }
+// standings are the rules of teams in a virtual host, in rooms. It is persistent, as ordered.Set is.
+type standings struct{ rooms ordered.Set[*room] }
 
 // roomKey is a room: a block (ir.Rule.Blocks) in a virtual host, or the whole virtual host if Block is "", and a
 // namespace. Weights of a namespace count among the steps of one room.
@@ -25,7 +26,7 @@ type roomKey struct{ Block, Namespace string }
 // room has the steps of a room, the heaviest first, and equally heavy ones in the standard order.
 type room struct {
 	roomKey
-	steps memo.Ordered[*standing]
+	steps ordered.Set[*standing]
 }
 
 func compareRooms(a, b *room) int {
@@ -39,7 +40,7 @@ type standing struct {
 	// last is the step with the last standard place, of this one and of all before it in the room.
 	last *ir.Rule
 	// below are the entries of the step, as they are without ir.Rule.After: one for a rule, all for a block.
-	below memo.Ordered[*entry]
+	below ordered.Set[*entry]
 }
 
 func compareStandings(a, b *standing) int {
@@ -91,7 +92,7 @@ func (s standings) apply(members []memo.Member[string, *entry]) (standings, []me
 	}
 	after, moved := s, map[*entry]bool{}
 	if after.rooms.Len() == 0 {
-		after.rooms = memo.NewOrdered(compareRooms)
+		after.rooms = ordered.New(compareRooms)
 	}
 	for _, edited := range rooms {
 		edited.settle(moved)
@@ -147,7 +148,7 @@ func (s standings) room(key roomKey) *room {
 			break
 		}
 	}
-	wanted.steps = memo.NewOrdered(compareStandings)
+	wanted.steps = ordered.New(compareStandings)
 	return wanted
 }
 
@@ -211,7 +212,7 @@ type roomEdit struct {
 
 // add adds an entry to a step.
 func (r *roomEdit) add(step *ir.Rule, e *entry) {
-	now := &standing{step: orderOf(step), below: memo.NewOrdered(compareEntries)}
+	now := &standing{step: orderOf(step), below: ordered.New(compareEntries)}
 	here := r.find(now)
 	if here != nil {
 		now.below = here.below

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/gatefold/gatefold/translate/memo"
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -22,9 +23,9 @@ func sameResource(a, b xds.Resource) bool { return a.Version == b.Version }
 
 // gather returns the step of a memo.Fold whose value is the set of all its members, in the order of compare.
 // The step adds new members and removes old ones.
-func gather[ID comparable, M any](compare func(a, b M) int) func(memo.Ordered[M], []memo.Member[ID, M]) memo.Ordered[M] {
-	empty := memo.NewOrdered(compare)
-	return func(set memo.Ordered[M], members []memo.Member[ID, M]) memo.Ordered[M] {
+func gather[ID comparable, M any](compare func(a, b M) int) func(ordered.Set[M], []memo.Member[ID, M]) ordered.Set[M] {
+	empty := ordered.New(compare)
+	return func(set ordered.Set[M], members []memo.Member[ID, M]) ordered.Set[M] {
 		if set.Len() == 0 {
 			set = empty
 		}

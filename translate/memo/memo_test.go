@@ -1,7 +1,6 @@
 package memo
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gatefold/gatefold/translate/ordered"
 )
 
 // sums is a small network over all families: words, a rule that resolves a word
@@ -19,7 +20,7 @@ type sums struct {
 	words   *Input[string, string]
 	resolve *Rule[string, string]
 	letters *Rule[byte, string]
-	byLen   *Fold[int, string, string, Ordered[string]]
+	byLen   *Fold[int, string, string, ordered.Set[string]]
 	report  *Rule[int, string]
 	out     *Sink[int, string]
 	shown   map[int]string
@@ -36,7 +37,7 @@ func newSums() *sums {
 	s.letters = NewRule(s.engine, "letters", func(c *Ctx, b byte) string {
 		return strings.Join(byLetter.Get(c, b), ",")
 	}, equal[string])
-	s.byLen = NewFold[int, string, string](s.engine, "fold", gather, Ordered[string].Same)
+	s.byLen = NewFold[int, string, string](s.engine, "fold", gather, ordered.Set[string].Same)
 	From(s.byLen, s.resolve, func(key, value string, yield func(Place[int, string], string)) {
 		yield(Place[int, string]{len(value), key}, key+"="+value)
 	}, equal[string])
@@ -69,9 +70,9 @@ func (s *sums) runReport(c *Ctx, length int) string {
 	return out
 }
 
-func gather(set Ordered[string], members []Member[string, string]) Ordered[string] {
-	if set.compare == nil {
-		set = NewOrdered(strings.Compare)
+func gather(set ordered.Set[string], members []Member[string, string]) ordered.Set[string] {
+	if set.Len() == 0 {
+		set = ordered.New(strings.Compare)
 	}
 	for _, m := range members {
 		if m.Had {
@@ -174,38 +175,5 @@ func TestSelfReadPanics(t *testing.T) {
 	p := new(Panic)
 	if err := e.Flush(nil); !errors.As(err, &p) || p.Value != "memo: loop 1 reads itself" {
 		t.Fatalf("a rule that reads itself: %v", err)
-	}
-}
-
-func TestOrdered(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	set, want := NewOrdered(cmp.Compare[int]), map[int]bool{}
-	for range 3000 {
-		before, count := set, set.Len()
-		n := r.IntN(300)
-		if r.IntN(2) == 0 {
-			set, want[n] = set.Insert(n), true
-		} else {
-			set = set.Delete(n)
-			delete(want, n)
-		}
-		if before.Len() != count || len(slices.Collect(before.All())) != count {
-			t.Fatal("an older set changed")
-		}
-		if got := slices.Collect(set.All()); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
-		sorted := slices.Sorted(maps.Keys(want))
-		at, _ := slices.BinarySearch(sorted, n)
-		if got := slices.Collect(set.From(n)); !slices.Equal(got, sorted[at:]) {
-			t.Fatalf("from %d: %v of %v", n, got, sorted)
-		}
-		back := slices.Collect(set.Before(n))
-		if slices.Reverse(back); !slices.Equal(back, sorted[:at]) {
-			t.Fatalf("before %d: %v of %v", n, back, sorted)
-		}
-		if depth := set.root.depth(); depth > 12 {
-			t.Fatalf("depth %d for %d items", depth, set.Len())
-		}
 	}
 }

@@ -1,11 +1,11 @@
-package memo
+// Package ordered has a persistent ordered set. Who has a set of items that differ in a name has a map.
+package ordered
 
 import "iter"
 
-// Ordered is a persistent ordered set. Insert and Delete return a new set and do not change the old one. The
-// new set shares all but O(log n) nodes with the old one. Folds keep their members in it. The zero Ordered has
-// no order; start with NewOrdered.
-type Ordered[T any] struct {
+// Set is a persistent ordered set. Insert and Delete return a new set and do not change the old one. The
+// new set shares all but O(log n) nodes with the old one. The zero Set has no order; start with New.
+type Set[T any] struct {
 	compare func(a, b T) int
 	root    *branch[T]
 }
@@ -17,37 +17,54 @@ type branch[T any] struct {
 	height, len int32
 }
 
-// NewOrdered returns an empty set. The function compare is the order of the set: a strict total order. Items
+// New returns an empty set. The function compare is the order of the set: a strict total order. Items
 // for which compare returns 0 are the same item.
-func NewOrdered[T any](compare func(a, b T) int) Ordered[T] {
-	return Ordered[T]{compare: compare}
+func New[T any](compare func(a, b T) int) Set[T] {
+	return Set[T]{compare: compare}
 }
 
 // Len returns the number of items.
-func (o Ordered[T]) Len() int { return int(o.root.size()) }
+func (s Set[T]) Len() int { return int(s.root.size()) }
 
 // Insert returns the set with the given item added. If the set has an item that compares as 0 with it, the
 // given item replaces that item.
-func (o Ordered[T]) Insert(item T) Ordered[T] {
-	return Ordered[T]{o.compare, o.insert(o.root, item)}
+func (s Set[T]) Insert(item T) Set[T] {
+	return Set[T]{s.compare, s.insert(s.root, item)}
 }
 
 // Delete returns the set without the item that compares as 0 with the given item. Without such an item, the
-// result has the same items as o.
-func (o Ordered[T]) Delete(item T) Ordered[T] {
-	return Ordered[T]{o.compare, o.remove(o.root, item)}
+// result has the same items as s.
+func (s Set[T]) Delete(item T) Set[T] {
+	return Set[T]{s.compare, s.remove(s.root, item)}
+}
+
+// Get returns the item for which the function place returns 0. place says where an item stands relative to the one
+// that is sought: it is negative for the items before that one, and positive for those after it. ok is false if the
+// set has no such item.
+func (s Set[T]) Get(place func(item T) int) (found T, ok bool) {
+	for b := s.root; b != nil; {
+		switch c := place(b.item); {
+		case c < 0:
+			b = b.right
+		case c > 0:
+			b = b.left
+		default:
+			return b.item, true
+		}
+	}
+	return found, false
 }
 
 // Same reports, in O(1), whether both sets share the same nodes in memory. If it returns false, the sets may
 // still have equal items.
-func (o Ordered[T]) Same(other Ordered[T]) bool { return o.root == other.root }
+func (s Set[T]) Same(other Set[T]) bool { return s.root == other.root }
 
 // Shared returns how many nodes both sets share in memory. If one set was made of the other by edits, they share the
 // nodes that no edit copied.
-func (o Ordered[T]) Shared(other Ordered[T]) (shared int) {
+func (s Set[T]) Shared(other Set[T]) (shared int) {
 	nodes := map[*branch[T]]bool{}
 	other.root.each(func(b *branch[T]) { nodes[b] = true })
-	o.root.each(func(b *branch[T]) {
+	s.root.each(func(b *branch[T]) {
 		if nodes[b] {
 			shared++
 		}
@@ -65,8 +82,8 @@ func (b *branch[T]) each(fn func(*branch[T])) {
 }
 
 // All yields the items in order.
-func (o Ordered[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { o.root.walk(yield) }
+func (s Set[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) { s.root.walk(yield) }
 }
 
 // walk yields the items of b in order. It returns false if yield has returned false.
@@ -75,44 +92,44 @@ func (b *branch[T]) walk(yield func(T) bool) bool {
 }
 
 // Backward yields the items in reverse order.
-func (o Ordered[T]) Backward() iter.Seq[T] {
-	return func(yield func(T) bool) { o.root.walkBack(yield) }
+func (s Set[T]) Backward() iter.Seq[T] {
+	return func(yield func(T) bool) { s.root.walkBack(yield) }
 }
 
 // From yields the given item, if the set has it, and all items after it, in order. Finding the first of them
 // takes O(log n) steps.
-func (o Ordered[T]) From(item T) iter.Seq[T] {
-	return func(yield func(T) bool) { o.from(o.root, item, yield) }
+func (s Set[T]) From(item T) iter.Seq[T] {
+	return func(yield func(T) bool) { s.from(s.root, item, yield) }
 }
 
 // from yields, in order, the items of b that are not before the parameter item. It returns false if yield has
 // returned false.
-func (o Ordered[T]) from(b *branch[T], item T, yield func(T) bool) bool {
+func (s Set[T]) from(b *branch[T], item T, yield func(T) bool) bool {
 	if b == nil {
 		return true
 	}
-	if o.compare(b.item, item) < 0 {
-		return o.from(b.right, item, yield)
+	if s.compare(b.item, item) < 0 {
+		return s.from(b.right, item, yield)
 	}
-	return o.from(b.left, item, yield) && yield(b.item) && b.right.walk(yield)
+	return s.from(b.left, item, yield) && yield(b.item) && b.right.walk(yield)
 }
 
 // Before yields all items before the given one, in reverse order. Finding the first of them takes O(log n)
 // steps.
-func (o Ordered[T]) Before(item T) iter.Seq[T] {
-	return func(yield func(T) bool) { o.before(o.root, item, yield) }
+func (s Set[T]) Before(item T) iter.Seq[T] {
+	return func(yield func(T) bool) { s.before(s.root, item, yield) }
 }
 
 // before yields the items of b that come before the parameter item, the last one first. It returns false if yield
 // has returned false.
-func (o Ordered[T]) before(b *branch[T], item T, yield func(T) bool) bool {
+func (s Set[T]) before(b *branch[T], item T, yield func(T) bool) bool {
 	if b == nil {
 		return true
 	}
-	if o.compare(b.item, item) >= 0 {
-		return o.before(b.left, item, yield)
+	if s.compare(b.item, item) >= 0 {
+		return s.before(b.left, item, yield)
 	}
-	return o.before(b.right, item, yield) && yield(b.item) && b.left.walkBack(yield)
+	return s.before(b.right, item, yield) && yield(b.item) && b.left.walkBack(yield)
 }
 
 // walkBack yields the items of b in reverse order. It returns false if yield has returned false.
@@ -121,29 +138,29 @@ func (b *branch[T]) walkBack(yield func(T) bool) bool {
 }
 
 // insert returns a copy of b with item, which replaces an item that compares as 0.
-func (o Ordered[T]) insert(b *branch[T], item T) *branch[T] {
+func (s Set[T]) insert(b *branch[T], item T) *branch[T] {
 	if b == nil {
-		return join(nil, item, nil)
+		return fork(nil, item, nil)
 	}
-	switch c := o.compare(item, b.item); {
+	switch c := s.compare(item, b.item); {
 	case c < 0:
-		return balance(o.insert(b.left, item), b.item, b.right)
+		return balance(s.insert(b.left, item), b.item, b.right)
 	case c > 0:
-		return balance(b.left, b.item, o.insert(b.right, item))
+		return balance(b.left, b.item, s.insert(b.right, item))
 	}
-	return join(b.left, item, b.right)
+	return fork(b.left, item, b.right)
 }
 
 // remove returns a copy of b without the item that compares as 0 with item.
-func (o Ordered[T]) remove(b *branch[T], item T) *branch[T] {
+func (s Set[T]) remove(b *branch[T], item T) *branch[T] {
 	if b == nil {
 		return nil
 	}
-	switch c := o.compare(item, b.item); {
+	switch c := s.compare(item, b.item); {
 	case c < 0:
-		return balance(o.remove(b.left, item), b.item, b.right)
+		return balance(s.remove(b.left, item), b.item, b.right)
 	case c > 0:
-		return balance(b.left, b.item, o.remove(b.right, item))
+		return balance(b.left, b.item, s.remove(b.right, item))
 	case b.left == nil:
 		return b.right
 	case b.right == nil:
@@ -167,21 +184,21 @@ func takeFirst[T any](b *branch[T]) (T, *branch[T]) {
 func balance[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	switch lean := left.depth() - right.depth(); {
 	case lean > 1 && left.left.depth() >= left.right.depth():
-		return join(left.left, left.item, join(left.right, item, right))
+		return fork(left.left, left.item, fork(left.right, item, right))
 	case lean > 1:
 		inner := left.right
-		return join(join(left.left, left.item, inner.left), inner.item, join(inner.right, item, right))
+		return fork(fork(left.left, left.item, inner.left), inner.item, fork(inner.right, item, right))
 	case lean < -1 && right.right.depth() >= right.left.depth():
-		return join(join(left, item, right.left), right.item, right.right)
+		return fork(fork(left, item, right.left), right.item, right.right)
 	case lean < -1:
 		inner := right.left
-		return join(join(left, item, inner.left), inner.item, join(inner.right, right.item, right.right))
+		return fork(fork(left, item, inner.left), inner.item, fork(inner.right, right.item, right.right))
 	}
-	return join(left, item, right)
+	return fork(left, item, right)
 }
 
-// join returns a node with item and the children left and right. It does not balance them.
-func join[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
+// fork returns a node with item and the children left and right. It does not balance them.
+func fork[T any](left *branch[T], item T, right *branch[T]) *branch[T] {
 	return &branch[T]{
 		item: item, left: left, right: right,
 		height: 1 + max(left.depth(), right.depth()),
