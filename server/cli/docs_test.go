@@ -5,15 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/gatefold/gatefold/server/admin"
-	"github.com/gatefold/gatefold/server/board"
-	"github.com/gatefold/gatefold/translate/expect"
-	"github.com/gatefold/gatefold/translate/explain"
 )
 
 const jsonDocument = "../../docs/json.md"
@@ -100,54 +95,5 @@ func TestJSONDocumentShowsAReload(t *testing.T) {
 	}
 	if !bytes.Equal(shown, printed.Bytes()) {
 		t.Errorf("printed is\n%s", printed.String())
-	}
-}
-
-// Every key that a command can print is told in docs/json.md.
-func TestJSONDocumentNamesEveryKey(t *testing.T) {
-	text, err := os.ReadFile(jsonDocument)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := map[string]bool{}
-	addKeys(reflect.TypeFor[explain.Report](), keys)
-	addKeys(reflect.TypeFor[planned](), keys)
-	addKeys(reflect.TypeFor[admin.EnvoyList](), keys)
-	addKeys(reflect.TypeFor[report](), keys)
-	addKeys(reflect.TypeFor[importReport](), keys)
-	addKeys(reflect.TypeFor[expect.Report](), keys)
-	addKeys(reflect.TypeFor[board.Stale](), keys)
-	addKeys(reflect.TypeFor[problemList](), keys)
-	addKeys(reflect.TypeFor[admin.Reloaded](), keys)
-	addKeys(reflect.TypeFor[admin.RevisionList](), keys)
-	addKeys(reflect.TypeFor[admin.CertificateList](), keys)
-	addKeys(reflect.TypeFor[explain.TreeNode](), keys)
-	if len(keys) < 30 {
-		t.Fatalf("only %d keys found", len(keys))
-	}
-	for key := range keys {
-		if !bytes.Contains(text, []byte("`"+key+"`")) {
-			t.Errorf("docs/json.md does not tell of %q", key)
-		}
-	}
-}
-
-func addKeys(typ reflect.Type, keys map[string]bool) {
-	switch typ.Kind() {
-	case reflect.Pointer, reflect.Slice:
-		addKeys(typ.Elem(), keys)
-	case reflect.Struct:
-		for i := range typ.NumField() {
-			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-			if name == "-" || !typ.Field(i).IsExported() { // never printed
-				continue
-			}
-			if name != "" {
-				keys[name] = true
-			}
-			if typ.Field(i).Type != reflect.SliceOf(reflect.PointerTo(typ)) { // a tree has itself below
-				addKeys(typ.Field(i).Type, keys)
-			}
-		}
 	}
 }

@@ -129,7 +129,7 @@ func (p *jsonPage) section(typ reflect.Type) {
 // fields writes the keys of a struct, with those of the structs that are embedded in it.
 func (p *jsonPage) fields(typ reflect.Type) {
 	owner, _, _ := strings.Cut(typ.Name(), "[")
-	last := ""
+	last, first := "", "" // a comment that may be about several fields, and the key that has it
 	for i := range typ.NumField() {
 		field := typ.Field(i)
 		key, options, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -150,9 +150,9 @@ func (p *jsonPage) fields(typ reflect.Type) {
 		text := p.comment(typ, owner+"."+field.Name)
 		switch {
 		case text != "":
-			last = text
+			last, first = text, key
 		case regexp.MustCompile(`\b` + field.Name + `\b`).MatchString(last):
-			text = last // of a line above, which is about several fields
+			text = "see `" + first + "`"
 		default:
 			text = plainKeys()[key]
 		}
