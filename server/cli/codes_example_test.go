@@ -32,8 +32,21 @@ import (
 // and `# end` stand there once, and are written as often as they say.
 
 // exampleText shows the files of an example, long lines and certificates cut, and the message.
-func exampleText(archive *txtar.Archive, p manifest.Problem) string {
+func exampleText(archive *txtar.Archive, p manifest.Problem, usual map[string]string) string {
 	var text strings.Builder
+	shown, beside := archive.Files[:0:0], []string(nil)
+	for _, f := range archive.Files {
+		if usual[f.Name] == string(f.Data) && f.Name != p.File {
+			beside = append(beside, "`"+f.Name+"`")
+			continue
+		}
+		shown = append(shown, f)
+	}
+	if len(shown) > 0 && beside != nil {
+		fmt.Fprintf(&text, "Beside [%s](#usual-files):\n\n", strings.Join(beside, ", "))
+	} else {
+		shown = archive.Files
+	}
 	for line := range strings.Lines(string(archive.Comment)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch fields := strings.Fields(rest); word {
@@ -50,29 +63,64 @@ func exampleText(archive *txtar.Archive, p manifest.Problem) string {
 			fmt.Fprintf(&text, "The change: %s is removed.\n\n", strings.ReplaceAll("`"+fields[0]+"`", "`.`", "the folder"))
 		}
 	}
-	pem := regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]+-----).*?(-----END [A-Z ]+-----)`)
-	text.WriteString("```yaml\n")
-	for i, f := range archive.Files {
-		if i > 0 {
-			text.WriteString("---\n")
-		}
-		if name, after := strings.CutPrefix(f.Name, "then/"); after {
-			fmt.Fprintf(&text, "# %s, changed\n", name)
-		} else {
-			fmt.Fprintf(&text, "# %s\n", f.Name)
-		}
-		content := strings.ReplaceAll(strings.ToValidUTF8(string(f.Data), "\ufffd"), "\x00", "\u2400")
-		for line := range strings.Lines(pem.ReplaceAllString(content, "$1 … $2")) {
-			text.WriteString(cutLine(line))
-		}
-	}
-	fmt.Fprintf(&text, "```\n\n```text\n")
+	writeFiles(&text, shown)
+	text.WriteString("\n```text\n")
 	p.Excerpt = ""
 	message := strings.TrimSpace(p.Text(false))
 	for line := range strings.Lines(message) {
 		text.WriteString(cutLine(line))
 	}
 	return text.String() + "\n```\n"
+}
+
+// writeFiles writes files as one block of YAML.
+func writeFiles(text *strings.Builder, files []txtar.File) {
+	pem := regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]+-----).*?(-----END [A-Z ]+-----)`)
+	text.WriteString("```yaml\n")
+	for i, f := range files {
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		if name, after := strings.CutPrefix(f.Name, "then/"); after {
+			fmt.Fprintf(text, "# %s, changed\n", name)
+		} else {
+			fmt.Fprintf(text, "# %s\n", f.Name)
+		}
+		content := strings.ReplaceAll(strings.ToValidUTF8(string(f.Data), "\ufffd"), "\x00", "\u2400")
+		for line := range strings.Lines(pem.ReplaceAllString(content, "$1 … $2")) {
+			text.WriteString(cutLine(line))
+		}
+	}
+	text.WriteString("```\n")
+}
+
+// usualFiles returns the files that at least ten examples have, in order of their names, and their texts by name.
+func usualFiles(t *testing.T) ([]txtar.File, map[string]string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(codeExamples, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[[2]string]int{}
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			count[[2]string{f.Name, string(f.Data)}]++
+		}
+	}
+	var files []txtar.File
+	texts := map[string]string{}
+	for file, n := range count {
+		if n >= 10 {
+			files = append(files, txtar.File{Name: file[0], Data: []byte(file[1])})
+			texts[file[0]] = file[1]
+		}
+	}
+	slices.SortFunc(files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
+	return files, texts
 }
 
 // maxLine is the longest line that the page shows, in bytes.

@@ -43,6 +43,7 @@ func exampleless() map[string]string {
 // compares docs/reference/problems.md with the entries, examples and messages.
 func TestProblemsReference(t *testing.T) {
 	hidden, entries := exampleless(), codes.All()
+	files, usual := usualFiles(t)
 	sections := make([]string, len(entries))
 	t.Run("examples", func(t *testing.T) {
 		for i, entry := range entries {
@@ -68,12 +69,15 @@ func TestProblemsReference(t *testing.T) {
 				if entry.Severity != codes.Either && string(entry.Severity) != string(found[at].Severity) {
 					t.Errorf("it is %s here, and the entry says %s", found[at].Severity, entry.Severity)
 				}
-				sections[i] = codeSection(entry) + exampleText(archive, found[at])
+				sections[i] = codeSection(entry) + exampleText(archive, found[at], usual)
 			})
 		}
 	})
 	if !t.Failed() {
-		compareReference(t, "problems.md", problemsHead+strings.Join(sections, "\n"))
+		var head strings.Builder
+		head.WriteString(problemsHead)
+		writeFiles(&head, files)
+		compareReference(t, "problems.md", head.String()+"\n"+strings.Join(sections, "\n"))
 	}
 }
 
@@ -83,6 +87,10 @@ Each problem that gatefold finds has a code. This page has every code: what caus
 means for traffic, and how to fix it. A problem that a folder shows by itself has an example, with
 the message that ` + "`gatefold validate`" + ` prints for it.
 Nothing else stops for a problem: other objects are served, and the last valid version of the object stays in force.
+
+## Usual files
+
+Most examples have these files, too. They are shown where the problem is in them.
 
 `
 

@@ -40,7 +40,8 @@ func TestFieldsReference(t *testing.T) {
 		if other.checkers[k.GroupKind] != nil {
 			there = other.checkers[k.GroupKind]().root
 		}
-		writeFields(&text, "spec", &spec, there)
+		page := fieldsOfKind{kgateway: there, first: map[string]string{}}
+		text.WriteString(page.rows("spec", &spec))
 	}
 	page := filepath.Join("..", "..", "docs", "reference", "fields.md")
 	got, err := os.ReadFile(page)
@@ -55,9 +56,16 @@ func TestFieldsReference(t *testing.T) {
 	}
 }
 
-// writeFields writes a row for each field below a schema. The parameter there is the schema that kgateway has for the kind,
-// or nil.
-func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchemaProps, there *node) {
+// fieldsOfKind writes the fields of one kind. first has the path of each group of fields by its rows: a group that is there
+// twice is written once.
+type fieldsOfKind struct {
+	kgateway *node // the schema that kgateway has for the kind, or nil
+	first    map[string]string
+}
+
+// rows returns a row for each field below a schema.
+func (k *fieldsOfKind) rows(path string, s *apiextensions.JSONSchemaProps) string {
+	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
 		at := path + "." + name
@@ -69,7 +77,7 @@ func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchema
 		if field.Default != nil {
 			value = fmt.Sprintf("`%v`", *field.Default)
 		}
-		fmt.Fprintf(text, "| %s | %s | %s | %s |\n", shown, typeOf(&field), value, firstSentence(field.Description)+onlyHereWords(&field, at, there))
+		meaning := firstSentence(field.Description) + onlyHereWords(&field, at, k.kgateway)
 		inner := &field
 		for {
 			switch {
@@ -82,8 +90,18 @@ func writeFields(text *strings.Builder, path string, s *apiextensions.JSONSchema
 			}
 			break
 		}
-		writeFields(text, at, inner, there)
+		below := k.rows(at, inner)
+		if strings.Count(below, "\n") > 3 {
+			group := strings.ReplaceAll(below, "`"+at+".", "`.")
+			if first := k.first[group]; first != "" {
+				meaning, below = meaning+" Its fields are those of `"+first+"`.", ""
+			} else {
+				k.first[group] = at
+			}
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s | %s |\n%s", shown, typeOf(&field), value, meaning, below)
 	}
+	return text.String()
 }
 
 // onlyHereWords returns the words for a field that kgateway does not have, or for values that it does not take.
