@@ -37,7 +37,7 @@ func exampleText(archive *txtar.Archive, p manifest.Problem, usual map[string]st
 	shown, beside := archive.Files[:0:0], []string(nil)
 	for _, f := range archive.Files {
 		if usual[f.Name] == string(f.Data) && f.Name != p.File {
-			beside = append(beside, "`"+f.Name+"`")
+			beside = append(beside, f.Name)
 			continue
 		}
 		shown = append(shown, f)
