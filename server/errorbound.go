@@ -19,7 +19,7 @@ func (s *staging) watch(c *scope) reading {
 func (s *staging) fail(c *scope, f *Failure) {
 	f.Forms = c.formsOf(f.Cluster)
 	c.stage.failed = f
-	c.stage.endSoak()
+	c.endSoak()
 	s.set(c, s.frozenForErrors(c))
 }
 

@@ -11,12 +11,11 @@ import (
 )
 
 // stageScope sets c.stage, the state of a fleet with canaries. A fleet is the Envoys of one scope. The Envoys that
-// are connected keep their target, and the canaries get a copy of this target (c.Target). The caller calls stageScope
-// before a canary joins the scope. If c.stage is already set, stageScope does nothing.
+// are connected have what is promoted. The caller calls stageScope before a canary joins the scope. If c.stage is
+// already set, stageScope does nothing.
 func (c *scope) stageScope() {
 	if c.stage == nil {
-		c.stage = newStage(c.Target) // the Envoys that are connected keep this target
-		c.Target = c.Target.Clone()
+		c.stage = newStage(c.Snapshot)
 	}
 }
 
@@ -24,32 +23,56 @@ func (c *scope) stageScope() {
 // caller has promoted all pending changes before. All later changes go to all Envoys of the fleet at once.
 func (c *scope) unstage() {
 	if c.stage.promoted != nil {
-		c.Target = c.stage.promoted // the connected streams have this target; it equals the newest
+		retarget(c.others, c.stage.promoted, c.Snapshot)
 	}
 	c.stage = nil
 }
 
-// split gives canaries and the other Envoys separate targets (sets of resources that an Envoy should have). The
-// other Envoys keep the present target, which becomes c.stage.promoted and changes only by promotions. The
-// canaries get a copy, which later updates change. If c.stage.promoted is already set, split does nothing.
-func (c *scope) split() {
-	if c.stage.promoted != nil {
-		return
+// targetOf returns the target of a stream: the resources that its Envoy should have. A canary gets the newest
+// snapshot. Every other Envoy gets the promoted one, or the newest if none is known to be promoted.
+func (c *scope) targetOf(st *stream) *delta.Snapshot {
+	if c.stage == nil || st.canary || c.stage.promoted == nil {
+		return c.Snapshot
 	}
-	c.stage.promoted = c.Target
-	c.Target = c.Target.Clone()
-	for st := range c.canaries {
-		st.Retarget(c.Target)
+	return c.stage.promoted
+}
+
+// accepted returns the newest snapshot that canaries accepted, nil if none is known.
+func (s *stage) accepted() *delta.Snapshot {
+	if s.soaking != nil {
+		return s.soaking.Snapshot
+	}
+	return s.promoted
+}
+
+// compare finds what canaries have not accepted yet: what differs in content from the snapshot that they accepted.
+func (c *scope) compare() {
+	c.stage.pending = nil
+	if from := c.stage.accepted(); from != nil {
+		c.stage.pending = edits(from, c.Snapshot)
 	}
 }
 
-// targetOf returns the target of a stream: the resources that its Envoy should have. A canary gets the newest
-// target. Every other Envoy gets the promoted target, or the newest one if the scope has no promoted target.
-func (c *scope) targetOf(st *stream) *delta.Target {
-	if c.stage == nil || st.canary || c.stage.promoted == nil {
-		return c.Target
+// edits returns what differs in content between two snapshots.
+func edits(from, to *delta.Snapshot) []delta.Change {
+	all := slices.Concat(slices.Collect(maps.Values(from.Changes(to)))...)
+	return slices.DeleteFunc(all, func(c delta.Change) bool { return sameForm(c.From, c.To) })
+}
+
+// startSoak is called after canaries accepted the newest snapshot. They serve it for Staging.Wait before it is
+// promoted.
+func (c *scope) startSoak(now time.Time) {
+	if c.stage.promoted == nil { // after a restart: the other Envoys have what they are sent from now on
+		c.stage.promoted = c.Snapshot
 	}
-	return c.stage.promoted
+	c.stage.soaking = &soak{Snapshot: c.Snapshot, revision: c.stage.published, since: now, counted: map[string]Requests{}}
+	c.stage.pending = nil
+}
+
+// endSoak has canaries accept again what they accepted and serve, but is not promoted yet.
+func (c *scope) endSoak() {
+	c.stage.soaking = nil
+	c.compare()
 }
 
 // others yields the streams of the scope that are not canaries.
@@ -61,19 +84,19 @@ func (c *scope) others(yield func(*stream) bool) {
 	}
 }
 
-// release marks promoted resources to be sent to the Envoys that are not canaries. The parameter changed has the
-// names of these resources by type. After a restart, these Envoys are sent nothing until the first promotion;
-// release ends that wait.
-func (c *scope) release(changed map[string][]string) {
+// promote makes a snapshot the target of the Envoys that are not canaries. After a restart, these Envoys are sent
+// nothing until the first promotion, which ends that wait.
+func (c *scope) promote(to *delta.Snapshot, revision uint64) {
+	from := cmp.Or(c.stage.promoted, to)
+	c.stage.promoted, c.stage.revision, c.stage.soaking = to, revision, nil
+	c.compare()
 	for st := range c.others {
 		if c.stage.withheld {
 			st.Withhold(false)
 		}
-		for typ, names := range changed {
-			st.mark(typ, names...)
-		}
 		st.poke() // it may have requested all of a type that has no promoted resource
 	}
+	retarget(c.others, from, to)
 	c.stage.withheld, c.stage.uncounted = false, false
 }
 
@@ -142,7 +165,7 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 	if !c.stage.waits() || slices.ContainsFunc(slices.Collect(maps.Keys(c.canaries)), again) {
 		return
 	}
-	c.stage.endSoak()
+	c.endSoak()
 	if len(c.stage.left) < maxLeft {
 		c.stage.left[cmp.Or(st.node, st.peer)] = false
 	}
@@ -154,8 +177,8 @@ func (c *scope) leaveStage(st *stream, now time.Time) {
 // requested all other route tables of its Gateways. If the canary cannot bind a listener, the route tables of that
 // listener count as requested (see stream.asks).
 func (c *scope) askedBy(st *stream) bool {
-	for key, e := range c.stage.pending.entries {
-		if key.typ == xds.RouteType && e != nil && !st.asks(key.name) {
+	for _, change := range c.stage.pending {
+		if to := change.To; to != nil && to.Type == xds.RouteType && !st.asks(to.Name) {
 			return false
 		}
 	}
@@ -171,9 +194,14 @@ func (c *scope) anyGateway() (gateway string) {
 	if c.name != "" {
 		return c.name
 	}
-	for key := range c.stage.pending.entries {
-		if gateway == "" || key.gateway < gateway {
-			gateway = key.gateway
+	for _, change := range c.stage.pending {
+		e := cmp.Or(change.To, change.From)
+		for _, of := range []*delta.Snapshot{c.Snapshot, c.stage.accepted()} {
+			for owner := range of.Owners(e.Type, e.Name) {
+				if gateway == "" || owner < gateway {
+					gateway = owner
+				}
+			}
 		}
 	}
 	return gateway

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/gatefold/gatefold/server/delta"
 )
 
 // gateways has the scope of each Gateway (its resources, and the streams of its Envoys), and the union: the
@@ -96,14 +98,19 @@ func (g *gateways) served(st *stream) []*scope {
 	return slices.Collect(maps.Values(g.scopes))
 }
 
-// announce ends a publication for the scope c. It marks the changed resources of c to be sent: only to canaries if
-// c.stage.promoted is set, otherwise to all streams of the scope. If resources changed and c.stage is not nil, it
-// also records the new revision in c.stage. The parameter waited is true if an older revision was not promoted yet
-// when the publication began.
-func (g *gateways) announce(c *scope, waited bool) {
-	if c.stage != nil && len(c.changed) > 0 {
-		c.stage.published(g.revision, waited, time.Now())
+// publish gives a scope the snapshot after the given updates, and its streams their new target: canaries alone, if
+// the others have the promoted snapshot.
+func (g *gateways) publish(c *scope, updates []delta.Update) {
+	before, waited := c.Snapshot, c.stage.waits()
+	c.Snapshot = before.With(updates...)
+	if c.stage != nil && len(updates) > 0 {
+		c.compare()
+		c.stage.publish(g.revision, waited, time.Now())
 	}
 	g.keepRevision(c)
-	c.markChanges()
+	if c.stage != nil && c.stage.promoted != nil {
+		retarget(maps.Keys(c.canaries), before, c.Snapshot)
+	} else {
+		retarget(maps.Keys(c.streams), before, c.Snapshot)
+	}
 }

@@ -72,9 +72,6 @@ func (s *Server) holdings() map[string]int {
 	}
 	for _, c := range append(slices.Collect(maps.Values(s.scopes)), s.union) {
 		count["resources"] += c.Size()
-		for _, names := range c.changed {
-			count["untold"] += len(names)
-		}
 		count["streams"] += len(c.streams)
 		for st := range c.streams {
 			count["rejected"] += len(slices.Collect(st.Rejections()))

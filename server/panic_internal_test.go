@@ -11,6 +11,7 @@ import (
 	"github.com/gatefold/gatefold/server/delta"
 	"github.com/gatefold/gatefold/server/delta/deltatest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/xds"
 )
 
 // A mistake of ours on one stream ends that stream and nothing else.
@@ -21,7 +22,9 @@ func TestAPanicEndsOneStream(t *testing.T) {
 	l.answer = []*delta.Request{{TypeUrl: lds}}
 	l.turn(t)
 	s.locked(func() {
-		s.scopes["shop/a"].Put(delta.Update{Gateway: "shop/a", Type: cds, Name: "a", Entry: &delta.Entry{}})
+		c, broken := s.scopes["shop/a"], &delta.Entry{Resource: &xds.Resource{Type: cds, Name: "a"}}
+		c.Snapshot = c.With(delta.Update{Gateway: "shop/a", Type: cds, Name: "a", Entry: broken})
+		broken.Resource = nil
 	})
 	bad := newScript(t.Context(), []byte("\x01\x00\x00\x00\x01")) // asks for clusters
 	if err := s.DeltaAggregatedResources(bad); status.Code(err) != codes.Internal {

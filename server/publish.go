@@ -24,22 +24,19 @@ func (s *Server) Publish(result translate.Result) {
 	defer s.mu.Unlock()
 	s.verdicts.announced.setInfra(result.Infra)
 	touched := map[string]bool{} // by Gateway: whether its listeners changed
-	waited := map[*scope]bool{s.union: s.union.stage.waits()}
+	of := map[*scope][]delta.Update{}
 	for _, u := range updates {
 		c := s.scopeOf(u.Gateway)
+		of[c] = append(of[c], u)
 		had := c.Entry(u.Type, u.Name) != nil
-		if _, known := waited[c]; !known {
-			waited[c] = c.stage.waits()
-		}
-		c.put(u)
-		s.union.put(u)
 		if has := u.Entry != nil; u.Type == xds.RouteType && has != had {
 			s.verdicts.retable(c, u.Name, number(has)-number(had))
 		}
 		touched[u.Gateway] = touched[u.Gateway] || u.Type == xds.ListenerType
 	}
-	for c, waited := range waited {
-		s.announce(c, waited)
+	of[s.union] = updates
+	for c, updates := range of {
+		s.publish(c, updates)
 	}
 	s.staging.poke()
 	for _, u := range result.Status {

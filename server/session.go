@@ -84,7 +84,7 @@ func (s session) handle(request *delta.Request) error {
 		over = s.subscribe(request)
 	}
 	s.locked(func() { s.verdicts.update(st) })
-	s.compact()
+	s.share()
 	if answered != nil {
 		s.tellAnswer(answered, request)
 	}
@@ -150,7 +150,7 @@ func (s session) flush(wire interface{ SendMsg(any) error }) (time.Duration, err
 		case r == nil && st.Tired():
 			continue
 		case r == nil:
-			s.compact()
+			s.share()
 			return wait, nil
 		}
 		f := connect.Frame{BufferSlice: st.Frame(r)}
@@ -213,10 +213,9 @@ func (s session) prepare() {
 	}
 }
 
-// compact reduces the memory that a stream uses for resource names, if enough memory would be saved
-// (delta.Plan.Compact).
-func (s session) compact() {
-	for step := range s.stream.Compact() {
+// share reduces the memory that a stream uses for resource names (delta.Plan.Share).
+func (s session) share() {
+	for step := range s.stream.Share() {
 		s.locked(step.Book)
 	}
 }

@@ -16,31 +16,17 @@ import (
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
-// batch is a set of changed resources that are promoted together. To promote resources means to send them to all
-// Envoys that are not canaries. The map entries has the new entry of each resource, or nil if the resource is
-// removed.
-type batch struct {
-	entries  map[batchKey]*delta.Entry
-	revision uint64 // the revision that the batch completes
-}
-
-// batchKey identifies a resource of a Gateway by its type and name.
-type batchKey struct{ gateway, typ, name string }
-
-// soak is a batch of changes that canaries accepted. Only canaries serve the changes for Staging.Wait; then the
-// changes go to the other Envoys. During this time, soak counts the requests that canaries send to clusters, and the
-// failed ones among them.
+// soak is a snapshot that canaries accepted. Only canaries serve it for Staging.Wait; then it goes to the other Envoys.
+// During this time, soak counts the requests that canaries send to clusters, and the failed ones among them.
 type soak struct {
-	batch
-	since time.Time
+	*delta.Snapshot
+	revision uint64
+	since    time.Time
 	// watched has the clusters whose requests are counted; nil until staging.watch has found the clusters. counted
 	// has the requests by cluster.
 	watched watched
 	counted map[string]Requests
 }
-
-// newBatch returns an empty batch.
-func newBatch() batch { return batch{entries: map[batchKey]*delta.Entry{}} }
 
 // minRequests is how many requests to a cluster must be counted before a high share of failed requests can freeze the
 // revision (stop its promotion). This minimum applies only until Staging.Wait is over. Then any number is enough.
@@ -74,18 +60,14 @@ type Forms struct {
 	Endpoints string `json:"endpoints"`
 }
 
-// change is a resource that a revision changes. The field from is the entry that the Envoys other than canaries
-// have (the promoted one), or nil. The field to is the new entry.
-type change struct{ from, to *delta.Entry }
-
 // watchedOf returns the clusters whose requests must be counted because of changes: a cluster that changed, a
 // cluster whose endpoints changed, and a cluster to which a new or changed route forwards.
-func watchedOf(changes []change) watched {
+func watchedOf(changes []delta.Change) watched {
 	out := watched{}
 	for _, c := range changes {
-		switch c.to.Type {
+		switch c.To.Type {
 		case xds.ClusterType, xds.EndpointType:
-			out.put(c.to.Name, Cause{Type: c.to.Type, Name: c.to.Name})
+			out.put(c.To.Name, Cause{Type: c.To.Type, Name: c.To.Name})
 		case xds.RouteType:
 			out.putRoutes(c)
 		}
@@ -112,15 +94,15 @@ func (c Cause) before(o Cause) bool {
 }
 
 // putRoutes stores the target clusters of the new and changed routes of a route table.
-func (w watched) putRoutes(c change) {
+func (w watched) putRoutes(c delta.Change) {
 	old := map[[sha256.Size]byte]bool{}
-	if c.from != nil {
-		old = sumsOf(c.from)
+	if c.From != nil {
+		old = sumsOf(c.From)
 	}
-	for _, piece := range xds.Pieces(c.to.Body) {
+	for _, piece := range xds.Pieces(c.To.Body) {
 		if sum := piece.Sum(); piece.Route != "" && !old[sum] {
 			for _, cluster := range clustersOf(piece.Body) {
-				w.put(cluster, Cause{c.to.Type, c.to.Name, piece.Part, sum})
+				w.put(cluster, Cause{c.To.Type, c.To.Name, piece.Part, sum})
 			}
 		}
 	}

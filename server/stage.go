@@ -14,24 +14,24 @@ import (
 )
 
 // A fleet is the Envoys of one scope: the Envoys of a Gateway, or the Envoys that serve all Gateways. If an
-// Envoy of the fleet is a canary (envoy.StageKey), a new revision goes to the canaries first: their target is
-// that of the scope, which is the newest. The other Envoys have another target. staging (stagingjudge.go) promotes a
-// revision to that target after the canaries accepted the revision. Both targets share every resource.
+// Envoy of the fleet is a canary (envoy.StageKey), a new revision goes to the canaries first. So a fleet has up to
+// three snapshots: the newest (scope.Snapshot), which canaries are sent; the one that canaries accepted and serve for a
+// while (soaking); and the promoted one, which the others are sent. staging (stagingjudge.go) moves a revision on.
 // docs/design/xds.md has the reasons.
 
-// stage is the state of a fleet with canaries: which changes the canaries have, and the other Envoys of the fleet
-// do not have yet. The newest resources are in scope.Target, and those of the other Envoys in promoted. stage is
-// guarded by lock.
+// stage is the state of a fleet with canaries. It is guarded by lock.
 type stage struct {
 	// promoted is the target of the Envoys that are not canaries. After a restart, the current resources of these
 	// Envoys are not known: promoted is nil until canaries accept a revision, or a revision is promoted without them.
-	promoted *delta.Target
+	promoted *delta.Snapshot
 	// withheld is true while the Envoys that are not canaries are sent nothing (see restoredStage).
 	withheld bool
-	// pending has the changes that canaries have not accepted yet. soaking has the changes that canaries accepted
-	// and serve for a while before the promotion; nil if there are none.
-	pending batch
+	// soaking is what canaries accepted and serve for a while before the promotion; nil if there is nothing.
 	soaking *soak
+	// pending are the changes of the newest snapshot that canaries have not accepted yet (see compare), and published
+	// is its revision.
+	pending   []delta.Change
+	published uint64
 	// left has the canaries that disconnected while a revision was not promoted, and did not connect again. The key
 	// is the node.id, or the address if there is none. The value is true if a newer revision was published since.
 	// The map is emptied when canaries accept the changes in pending, or when everything is promoted.
@@ -80,10 +80,10 @@ const (
 // frozenCode is the code of the problem that a revision is frozen.
 const frozenCode = "RevisionFrozen"
 
-// newStage returns the state of a fleet whose first canary connects. The parameter promoted is the target (the
-// set of resources) of the Envoys that are not canaries, or nil if their resources are not known.
-func newStage(promoted *delta.Target) *stage {
-	return &stage{promoted: promoted, pending: newBatch(), left: map[string]bool{}}
+// newStage returns the state of a fleet whose first canary connects. The parameter promoted is the snapshot that the
+// Envoys have that are not canaries, or nil if that is not known.
+func newStage(promoted *delta.Snapshot) *stage {
+	return &stage{promoted: promoted, left: map[string]bool{}}
 }
 
 // restoredStage returns the state of a fleet that had canaries before gatefold restarted. After the restart, it
@@ -98,40 +98,17 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// put records that canaries get an update of one resource. It compares the update with the same resource in
-// s.soaking or, if s.soaking does not have the resource, in the promoted target. If both versions are equal, put
-// removes the resource from s.pending. Otherwise, put adds the update to s.pending. If s.promoted is nil, put does
-// nothing.
-func (s *stage) put(u delta.Update) {
-	if s.promoted == nil {
-		return
-	}
-	key := batchKey{u.Gateway, u.Type, u.Name}
-	was := s.promoted.Form(u.Gateway, u.Type, u.Name)
-	if s.soaking != nil {
-		if e, soaking := s.soaking.entries[key]; soaking {
-			was = e
-		}
-	}
-	if was == u.Entry || was != nil && u.Entry != nil && was.Version == u.Entry.Version {
-		delete(s.pending.entries, key)
-		return
-	}
-	s.pending.entries[key] = u.Entry
-}
-
-// published records that a new revision was published. It is called after put was called for all updates of the
-// revision. The parameter previous is the number of the revision before it. The parameter waited is true if that
+// publish records that a new revision was published. The parameter previous is the number of the revision before it. The parameter waited is true if that
 // revision, or an older one, was still waiting to be promoted. If waited is false, the Envoys that are not canaries
 // have the revision with the number previous, and the time for canaries to answer begins now.
-func (s *stage) published(previous uint64, waited bool, now time.Time) {
+func (s *stage) publish(previous uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = previous
 	}
 	if !waited || s.since.IsZero() {
 		s.since = now
 	}
-	s.pending.revision = previous + 1
+	s.published = previous + 1
 	for node := range s.left {
 		s.left[node] = true
 	}
@@ -140,75 +117,39 @@ func (s *stage) published(previous uint64, waited bool, now time.Time) {
 // waits reports whether a revision must still be promoted, that is, sent to the Envoys that are not canaries. It
 // returns false if s is nil, because then the fleet has no canaries.
 func (s *stage) waits() bool {
-	return s != nil && (s.withheld || len(s.pending.entries) > 0 || s.soaking != nil)
+	return s != nil && (s.withheld || len(s.pending) > 0 || s.soaking != nil)
 }
 
 // soaks reports whether canaries accepted the newest revision, and serve it for a while before it goes to the
 // other Envoys. It returns false if s is nil.
-func (s *stage) soaks() bool { return s != nil && s.soaking != nil && len(s.pending.entries) == 0 }
+func (s *stage) soaks() bool { return s != nil && s.soaking != nil && len(s.pending) == 0 }
 
 // newest returns the number of the revision that canaries are sent.
 func (s *stage) newest() uint64 {
 	if s.soaks() {
 		return s.soaking.revision
 	}
-	return s.pending.revision
-}
-
-// startSoak is called after canaries accepted the pending changes. It moves these changes to s.soaking, where
-// they stay for Staging.Wait before they are promoted.
-func (s *stage) startSoak(now time.Time) {
-	s.soaking = &soak{batch: s.pending, since: now, counted: map[string]Requests{}}
-	s.pending = batch{newBatch().entries, s.pending.revision}
+	return s.published
 }
 
 // changes returns the resources that the soaking revision sets, without those that it removes. The soaking
 // revision is the one that canaries accepted and serve before it is promoted. If gatefold restarted meanwhile
 // (s.uncounted), it is not known what the revision changes. Then the result also has all clusters, endpoints and
 // route tables.
-func (s *stage) changes() (out []change) {
+func (s *stage) changes() (out []delta.Change) {
 	if s.uncounted {
 		for _, typ := range []string{xds.ClusterType, xds.EndpointType, xds.RouteType} {
 			for name := range s.promoted.Names(typ) {
-				out = append(out, change{nil, s.promoted.Entry(typ, name)})
+				out = append(out, delta.Change{To: s.promoted.Entry(typ, name)})
 			}
 		}
 	}
-	for key, e := range s.soaking.entries {
-		if e != nil && s.promoted != nil {
-			out = append(out, change{s.promoted.Form(key.gateway, key.typ, key.name), e})
+	for _, c := range edits(s.promoted, s.soaking.Snapshot) {
+		if c.To != nil {
+			out = append(out, c)
 		}
 	}
 	return out
-}
-
-// endSoak moves the changes that canaries accepted and serve (s.soaking) back to s.pending, so that canaries must
-// accept them again. If s.pending has a newer change of the same resource, the newer one stays. If s.soaking is
-// nil, endSoak does nothing.
-func (s *stage) endSoak() {
-	if s.soaking == nil {
-		return
-	}
-	for key, e := range s.soaking.entries {
-		if _, newer := s.pending.entries[key]; !newer {
-			s.pending.entries[key] = e
-		}
-	}
-	s.soaking = nil
-}
-
-// take applies a batch of changes to the promoted target, which has the resources of the Envoys that are not
-// canaries. It returns the names of the changed resources by type, sorted.
-func (s *stage) take(b batch) map[string][]string {
-	changed := map[string][]string{}
-	for key, e := range b.entries {
-		s.promoted.Put(delta.Update{Gateway: key.gateway, Type: key.typ, Name: key.name, Entry: e})
-		changed[key.typ] = append(changed[key.typ], key.name)
-	}
-	for _, names := range changed {
-		slices.Sort(names)
-	}
-	return changed
 }
 
 // awaited returns the name of a canary that disconnected before it accepted the newest revision. It returns ""

@@ -73,10 +73,8 @@ func (s *staging) abandon(c *scope) {
 // result is the label of the metric that counts the promotion.
 func (s *staging) force(c *scope, result string) {
 	of := c.stage
-	c.split()
-	of.endSoak()
-	s.promote(c, of.pending, "a revision goes to all Envoys of a fleet without the answer of canaries", result)
-	of.pending, of.lasting, of.failed = batch{newBatch().entries, of.pending.revision}, false, nil
+	s.promote(c, c.Snapshot, of.published, "a revision goes to all Envoys of a fleet without the answer of canaries", result)
+	of.lasting, of.failed = false, nil
 	clear(of.left)
 	s.settle(c)
 }
@@ -94,19 +92,17 @@ func (s *staging) promoteAll() {
 	s.poke()
 }
 
-// promote applies a batch of changes to the target of the Envoys that are not canaries, and marks the changes to
-// be sent to these Envoys. The parameter words is the text of the log line, and result is the label of the
-// metric.
-func (s *staging) promote(c *scope, b batch, words, result string) {
+// promote makes a snapshot the target of the Envoys that are not canaries. The parameter words is the text of the log
+// line, and result is the label of the metric.
+func (s *staging) promote(c *scope, to *delta.Snapshot, revision uint64, words, result string) {
 	for st := range c.others {
 		st.revision = s.verdicts.heldBy(st)
 	}
-	changed := c.stage.take(b)
-	c.stage.revision = b.revision
-	c.release(changed)
+	count := len(edits(cmp.Or(c.stage.promoted, to), to))
+	c.promote(to, revision)
 	s.metrics.Staged(result)
 	s.quarantine.poke()
-	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", b.revision).Int("resources", len(b.entries)).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
+	s.log.Info().Str("fleet", c.fleet()).Uint64("revision", revision).Int("resources", count).Int("envoys", len(c.streams)-len(c.canaries)).Msg(words)
 }
 
 // settle is called after a promotion in the fleet of c. It records that the verdict on the fleet's Gateway must

@@ -114,8 +114,7 @@ func (s *staging) judge(c *scope, now time.Time) (pause time.Duration, unread []
 	}
 	switch {
 	case end:
-		s.promote(c, of.soaking.batch, "the canaries of a fleet accepted a revision: it goes to the other Envoys", "promoted")
-		of.soaking = nil
+		s.promote(c, of.soaking.Snapshot, of.soaking.revision, "the canaries of a fleet accepted a revision: it goes to the other Envoys", "promoted")
 		s.settle(c)
 		return pause, nil, true
 	case of.soaking != nil:
@@ -130,8 +129,7 @@ func (s *staging) judge(c *scope, now time.Time) (pause time.Duration, unread []
 	case len(unread) > 0:
 		return pause, unread, false
 	case verdict.state == soaks && of.soaking == nil:
-		c.split()
-		of.startSoak(now)
+		c.startSoak(now)
 		of.lasting, of.failed = false, nil
 		clear(of.left)
 		return pause, nil, true

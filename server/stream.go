@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"iter"
 	"net"
 	"strings"
 	"time"
@@ -45,12 +46,16 @@ type stream struct {
 	revision uint64      // the last result of gateways.heldBy, which returns it while the stream is not idle
 }
 
-// mark records that the resources with these names changed in the target. If the stream has requested their
-// type, mark wakes the stream's goroutine, which sends them. The caller must not change names afterwards.
-func (st *stream) mark(typ string, names ...string) {
-	if st.Mark(typ, names) {
+// retarget makes a newer snapshot the target of the stream: the resources that its Envoy should have. changed has the
+// names of those that differ, by type. If the stream has requested any of these types, or there was nothing before,
+// retarget wakes the stream's goroutine, which sends them.
+func (st *stream) retarget(newer *delta.Snapshot, changed map[string][]string) {
+	first := !st.Known()
+	if st.Retarget(newer, changed) {
 		st.setIdle(false)
 		st.poke()
+	} else if first {
+		st.poke() // the Envoy may have requested all of another type
 	}
 }
 
@@ -102,15 +107,13 @@ func belongs(table, listener string) bool {
 	return table == listener || strings.HasPrefix(table, listener+"/")
 }
 
-// scope is a group of Envoys: their target (the resources that these Envoys should have), and their streams. There
-// is one scope for each Gateway, and one more, the union, for the Envoys that serve all Gateways. A scope is guarded
-// by lock.
+// scope is a group of Envoys: the newest snapshot (the resources that these Envoys should have), and their streams.
+// There is one scope for each Gateway, and one more, the union, for the Envoys that serve all Gateways. A scope is
+// guarded by lock.
 type scope struct {
-	*delta.Target
+	*delta.Snapshot
 	// name is "namespace/name" of the Gateway, and "" for the union of all Gateways.
 	name    string
-	changed map[string][]string // names of the resources that changed since the last call of markChanges, by type
-	fresh   bool                // since the last markChanges, the target got its first resource
 	streams map[*stream]struct{}
 	tally   tally
 	// canaries are the streams of Envoys of stage canary, which get each revision before the others.
@@ -122,39 +125,20 @@ type scope struct {
 
 // newScope returns a scope without resources and streams.
 func newScope(name string) *scope {
-	return &scope{Target: delta.NewTarget(), name: name, changed: map[string][]string{}, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
+	return &scope{Snapshot: delta.NewSnapshot(), name: name, streams: map[*stream]struct{}{}, canaries: map[*stream]struct{}{}}
 }
 
-// put applies one update to the target: the resources that the Envoys of the scope should have. Nothing is sent
-// on the streams until markChanges is called.
-func (c *scope) put(u delta.Update) {
-	known := c.Known()
-	c.Put(u)
-	if c.stage != nil {
-		c.stage.put(u)
-	}
-	c.fresh = c.fresh || c.Known() != known
-	c.changed[u.Type] = append(c.changed[u.Type], u.Name)
-}
-
-// markChanges marks the resources that scope.put has changed since the last call of markChanges, so that the streams
-// send them. If c.stage.promoted (the target of the Envoys that are not canaries) is set, markChanges marks the
-// resources only for the streams of canaries. The other Envoys get them later, when their revision is promoted (see
-// release).
-func (c *scope) markChanges() {
-	for st := range c.streams {
-		if !st.canary && c.stage != nil && c.stage.promoted != nil {
-			continue
-		}
-		for typ, names := range c.changed {
-			st.mark(typ, names...)
-		}
-		if c.fresh { // the Envoy may have requested all of another type
-			st.poke()
+// retarget gives streams whose target is a snapshot a newer one.
+func retarget(streams iter.Seq[*stream], from, to *delta.Snapshot) {
+	changed := map[string][]string{}
+	for typ, of := range from.Changes(to) {
+		for _, c := range of {
+			changed[typ] = append(changed[typ], c.Name())
 		}
 	}
-	clear(c.changed)
-	c.fresh = false
+	for st := range streams {
+		st.retarget(to, changed)
+	}
 }
 
 // tally counts the streams because of which a Gateway is not programmed. Each Gateway has a scope with a tally. The

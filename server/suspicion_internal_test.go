@@ -22,7 +22,7 @@ func rejectedPart(route string) *delta.RejectedPart {
 
 // streamOf returns a stream that was sent nothing.
 func streamOf(node string) *stream {
-	return &stream{node: node, Plan: delta.New(delta.NewTarget(), delta.Options{})}
+	return &stream{node: node, Plan: delta.New(delta.NewSnapshot(), delta.Options{})}
 }
 
 // What is said of a part follows from the Envoys that are connected, in whatever order they came.

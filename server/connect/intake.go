@@ -16,7 +16,7 @@ import (
 // Intake bounds the memory for Envoys that all reconnect at once, for example after a restart. The first
 // requests of an Envoy name everything that it has. For 10,000 clusters and their endpoints, the requests have
 // 2 MB, and need about 8 MB more while they are decoded. Afterwards, the stream needs little memory for the
-// names (see delta/roll.go).
+// names (see delta/entries.go).
 //
 //   - Before the first Publish, nothing is read from a stream, because the requests cannot be compared with
 //     anything yet. An Envoy can send no more than the window of its stream meanwhile.

@@ -25,7 +25,7 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	if nack {
 		l.reject(nonce, words)
 	} else {
-		l.accept(nonce)
+		l.accept(nonce, p.target)
 	}
 	p.learn(l, r, nack, words)
 	if l.typ == xds.ListenerType {

@@ -42,7 +42,7 @@ func (c *closings) drop(name string) {
 func (s *stream) closable(name string) bool {
 	l := s.ledgers[xds.RouteType]
 	at, ok := placeOf(name)
-	return ok && l != nil && l.names.has(name) && (s.options.Gateway == "" || s.options.Gateway == at.gateway)
+	return ok && l != nil && l.named(name) && (s.options.Gateway == "" || s.options.Gateway == at.gateway)
 }
 
 // place is the port to which a route table belongs.
@@ -168,14 +168,14 @@ func (p *Plan) addClosed(l *ledger, present map[string]*Entry) {
 	if l.typ != xds.RouteType {
 		return
 	}
-	for name := range l.names.all {
+	for name := range l.allNamed {
 		if present[name] == nil && p.entry(l.typ, name) == nil && p.closable(name) {
 			present[name] = p.target.closedTable(name)
 		}
 	}
 }
 
-// portIndex has what the listeners of a target serve, to make closed tables.
+// portIndex has what the listeners of a snapshot serve, to make closed tables.
 type portIndex struct {
 	listeners map[uint16][]listening
 	addresses map[string][]netip.Addr // by Gateway, of any of its listeners: all have the same
@@ -194,31 +194,33 @@ type madeKey struct {
 	closing bool // the listener is of ir.ClosingGeneration or later
 }
 
+// ports is the portIndex of the snapshots with the same listeners, made when it is needed.
+type ports struct{ index *portIndex }
+
 // closedTable returns the closed table with this name.
-func (t *Target) closedTable(name string) *Entry {
-	if t.ports == nil {
-		t.ports = t.indexPorts()
+func (s *Snapshot) closedTable(name string) *Entry {
+	if s.ports.index == nil {
+		s.ports.index = s.indexPorts()
 	}
 	at, _ := placeOf(name)
 	_, generation := ir.SplitTableName(name)
-	r := t.ports.tables(at, generation).Named(name)
+	r := s.ports.index.tables(at, generation).Named(name)
 	e := NewEntry(&r)
 	e.closed = true
 	return e
 }
 
-// indexPorts makes the portIndex of the target.
-func (t *Target) indexPorts() *portIndex {
+// indexPorts makes the portIndex of the snapshot.
+func (s *Snapshot) indexPorts() *portIndex {
 	index := &portIndex{listeners: map[uint16][]listening{}, addresses: map[string][]netip.Addr{}, made: map[madeKey]*xds.ClosedTables{}}
-	for name := range t.Names(xds.ListenerType) {
-		binding := t.Entry(xds.ListenerType, name).binding()
-		gateway := gatewayOf(name)
+	for e := range s.kinds[xds.ListenerType].entries.All() {
+		binding, gateway := e.binding(), gatewayOf(e.Name)
 		if _, known := index.addresses[gateway]; !known {
 			for _, socket := range binding.Sockets {
 				index.addresses[gateway] = append(index.addresses[gateway], socket.Addr())
 			}
 		}
-		if at, ok := placeOf(name); ok {
+		if at, ok := placeOf(e.Name); ok {
 			index.listeners[at.port] = append(index.listeners[at.port], listening{gateway, binding})
 		}
 	}

@@ -13,7 +13,7 @@ const (
 )
 
 // decide returns what to send for a name. It compares the version that the Envoy has with the resource that the Envoy
-// should have. The parameter e is this resource in the Target, or nil if the Target has no resource of this name.
+// should have. The parameter e is this resource in the target, or nil if the target has no resource of this name.
 //
 // If e is not nil, e is sent, with two exceptions. If the Envoy has this version, e is sent again only if the name
 // is in l.force. If the Envoy rejected this version, e is sent again only if its retry is due. decide forgets a
@@ -25,7 +25,8 @@ const (
 //   - If the Envoy has no such resource, but requested it by name, a removal is sent, except for a filter.
 func (l *ledger) decide(name string, e *Entry) action {
 	_, forced := l.force[name]
-	version, held := l.held.get(name)
+	has := l.held.get(name)
+	held := has != nil
 	known, rejected := l.rejected.of[name]
 	if e != nil {
 		l.gone.drop(name)
@@ -36,14 +37,14 @@ func (l *ledger) decide(name string, e *Entry) action {
 			return nothing
 		}
 		l.rejected.remove(name)
-		if held && version == e.Version && !forced {
+		if held && has.Version == e.Version && !forced {
 			return nothing
 		}
 		return set
 	}
 	delete(l.force, name)
 	l.rejected.remove(name)
-	named := l.names.has(name)
+	named := l.named(name)
 	switch {
 	case held && l.typ != xds.ListenerType:
 		return removeLast

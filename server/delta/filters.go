@@ -63,10 +63,10 @@ func (s *stream) filtered() bool {
 	return !s.options.Envoy || !s.target.requires()
 }
 
-// requires reports whether any JWT filter of the target has requirements.
-func (t *Target) requires() bool {
-	for name := range t.Names(xds.FilterType) {
-		if len(xds.Requirements(t.Entry(xds.FilterType, name).Body)) > 0 {
+// requires reports whether any JWT filter has requirements.
+func (s *Snapshot) requires() bool {
+	for e := range s.kinds[xds.FilterType].entries.All() {
+		if len(xds.Requirements(e.Body)) > 0 {
 			return true
 		}
 	}
@@ -170,7 +170,7 @@ func (ts *tables) trim(l *ledger) (r *Response, trimmed bool) {
 	l.gone.pop()
 	t := ts.tableOf(l.typ, name)
 	t.ready, t.readyFor = target.filterWith(nil, t.rejected), target
-	if version, held := l.held.get(name); held && version == t.ready.Version {
+	if has := l.held.get(name); has != nil && has.Version == t.ready.Version {
 		return nil, true
 	}
 	return &Response{Type: l.typ, Set: []*Entry{t.ready}}, true
@@ -223,17 +223,11 @@ func (e *Entry) faults(before *Entry, words string) (named []xds.Requirement) {
 	return slices.DeleteFunc(all, func(r xds.Requirement) bool { return held[r.Part] == string(r.Body) })
 }
 
-// join is called when the set of Gateways that have a filter of this name changes. owners has these Gateways,
-// each with its own filter. If there are several, join stores in t.joined a filter with the requirements of all:
-// t.Entry then returns this filter. If there are fewer than two, join removes the stored filter.
-func (t *Target) join(name string, owners []owned) {
-	delete(t.joined, name)
-	if len(owners) < 2 {
-		return
+// joined returns a filter with the requirements of those that several Gateways have.
+func joined(filters []*Entry) *Entry {
+	all := filters[0]
+	for _, e := range filters[1:] {
+		all = all.filterWith(e, nil)
 	}
-	joined := owners[0].Entry
-	for _, o := range owners[1:] {
-		joined = joined.filterWith(o.Entry, nil)
-	}
-	t.joined[name] = &Entry{Resource: joined.Resource, head: joined.head}
+	return &Entry{Resource: all.Resource, head: all.head}
 }

@@ -49,16 +49,16 @@ func newFiltered(t *testing.T) *planned {
 // require puts a filter into the target.
 func (p *planned) require(list ...string) {
 	r := requirements(list...)
-	p.target.Put(Update{"shop/a", r.Type, r.Name, NewEntry(r)})
-	p.Mark(r.Type, []string{r.Name})
+	p.put(Update{"shop/a", r.Type, r.Name, NewEntry(r)})
+	p.mark(r.Type, []string{r.Name})
 }
 
 // protect puts a table, such as "r@1", that names a requirement into the target.
 func (p *planned) protect(table string) {
 	name, version, _ := strings.Cut(table, "@")
 	r := &xds.Resource{Type: rds, Name: name, Version: version, Body: naming(version)}
-	p.target.Put(Update{"shop/a", rds, name, NewEntry(r)})
-	p.Mark(rds, []string{name})
+	p.put(Update{"shop/a", rds, name, NewEntry(r)})
+	p.mark(rds, []string{name})
 }
 
 // naming returns the content of a table that names a requirement.
@@ -149,7 +149,7 @@ func TestRoutesWaitUntilTheFilterIsAskedFor(t *testing.T) {
 		t.Errorf("%+v, %+v", p.State(), p.Progress()[rds])
 	}
 	p.ask(xds.FilterType)
-	p.Mark(xds.FilterType, []string{xds.JWTFilter})
+	p.mark(xds.FilterType, []string{xds.JWTFilter})
 	p.ack(p.sendsFilter("a/x"))
 	p.ack(p.sends("r"))
 }
@@ -218,11 +218,11 @@ func TestGatewaysShareAFilter(t *testing.T) {
 	p := newFiltered(t)
 	p.require("a/x@1")
 	other := requirements("b/y@1")
-	p.target.Put(Update{"shop/b", other.Type, other.Name, NewEntry(other)})
-	p.Mark(other.Type, []string{other.Name})
+	p.put(Update{"shop/b", other.Type, other.Name, NewEntry(other)})
+	p.mark(other.Type, []string{other.Name})
 	p.ack(p.sendsFilter("a/x b/y"))
-	p.target.Put(Update{"shop/b", other.Type, other.Name, nil})
-	p.Mark(other.Type, []string{other.Name})
+	p.put(Update{"shop/b", other.Type, other.Name, nil})
+	p.mark(other.Type, []string{other.Name})
 	p.ack(p.sendsFilter("a/x"))
 }
 
@@ -239,8 +239,8 @@ func TestNoRouteGoesBeforeItsRequirement(t *testing.T) {
 			case 0:
 				name := fmt.Sprintf("a/%c", 'u'+random.IntN(5))
 				p.require(name + "@1")
-				p.target.Put(Update{"shop/a", rds, "r", NewEntry(tableNaming(name, step))})
-				p.Mark(rds, []string{"r"})
+				p.put(Update{"shop/a", rds, "r", NewEntry(tableNaming(name, step))})
+				p.mark(rds, []string{"r"})
 			case 1:
 				if r, _ := p.Next(p.now); r != nil {
 					flight = append(flight, r)

@@ -35,7 +35,7 @@ type forms struct {
 }
 
 // source returns the original of e, if e is a form (variant) of another entry, for example a route table without its
-// rejected parts. The original is the entry as the Target has it. If e is not a form, source returns e.
+// rejected parts. The original is the entry as the Snapshot has it. If e is not a form, source returns e.
 func (e *Entry) source() *Entry {
 	for e.of != nil {
 		e = e.of

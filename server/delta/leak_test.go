@@ -17,7 +17,7 @@ import (
 func (p *Plan) sizes() map[string]int {
 	count := map[string]int{"tables": len(p.states), "with rejected parts": len(p.withRejected)}
 	for _, l := range p.ledgers {
-		count["held"] += l.held.size
+		count["held"] += l.held.Len()
 		count["in flight"] += len(l.flight) + l.awaited
 		count["rejected"] += len(l.rejected.of)
 		count["alone"] += len(l.alone) + len(l.force) + len(l.again)
@@ -50,8 +50,8 @@ func TestNothingIsKeptOfEdits(t *testing.T) {
 		if u.Resource != nil {
 			now.Entry = NewEntry(u.Resource)
 		}
-		p.target.Put(now)
-		p.Mark(u.Type, []string{u.Name})
+		p.put(now)
+		p.mark(u.Type, []string{u.Name})
 	}
 	var unanswered []*Response
 	send := func() (sent bool) {

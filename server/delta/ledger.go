@@ -1,11 +1,10 @@
 package delta
 
 import (
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -16,8 +15,8 @@ type ledger struct {
 	typ      string
 	wildcard bool                 // the client subscribes to all names
 	waits    bool                 // the client waits for a first response, even an empty one
-	names    overlay              // the names that the client subscribes to
-	held     overlay              // name → version that Envoy accepted last
+	names    entries              // the names that the client subscribes to, whatever the version; more are in unknown
+	held     entries              // what Envoy accepted last; without content where it is from an earlier stream
 	flight   map[string]*Response // nonce → unanswered response; maxFlight at most
 	awaited  int                  // the number of names in flight
 	rejected rejections
@@ -32,8 +31,9 @@ type ledger struct {
 	// the time until which the listener waits. The zero time means that it waits for the answer to another
 	// listener.
 	unmoved map[string]time.Time
-	// unknown has the names that the target did not have when the client requested them or reported them as held.
-	unknown       map[string]struct{}
+	// unknown has the names that the target did not have when the client requested them or reported them as held. The
+	// value is true if the client subscribes to the name.
+	unknown       map[string]bool
 	unknownWeight int // the sum of the Weight of unknown
 	closings
 }
@@ -74,14 +74,31 @@ func (r *rejections) remove(name string) {
 // newLedger returns the ledger of a type that the client has not requested yet.
 func newLedger(typ string) *ledger {
 	return &ledger{
-		typ: typ, names: overlay{bare: true}, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
-		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]struct{}{},
+		typ: typ, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
+		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]bool{},
 		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{}, closings: closings{since: map[string]time.Time{}, closed: map[string]struct{}{}},
 	}
 }
 
 // wants reports whether the client subscribes to a name.
-func (l *ledger) wants(name string) bool { return l.wildcard || l.names.has(name) }
+func (l *ledger) wants(name string) bool { return l.wildcard || l.named(name) }
+
+// named reports whether the client subscribes to a name by itself.
+func (l *ledger) named(name string) bool { return l.unknown[name] || l.names.has(name) }
+
+// allNamed yields the names to which the client subscribes by themselves. It may yield a name twice.
+func (l *ledger) allNamed(yield func(string) bool) {
+	for e := range l.names.All() {
+		if !yield(e.Name) {
+			return
+		}
+	}
+	for name, named := range l.unknown {
+		if named && !yield(name) {
+			return
+		}
+	}
+}
 
 // inFlight returns the unanswered response that contains the given name, nil if there is none.
 func (l *ledger) inFlight(name string) *Response {
@@ -117,17 +134,17 @@ func (l *ledger) markAll(names []string) {
 	}
 }
 
-// subscribe adds names to the subscription and makes them due (see mark). A resource that the client already has is
+// subscribe adds names, which are sorted, to the subscription and makes them due (see mark). A resource that the client already has is
 // sent again, because the client may have lost it (xDS protocol, "Subscribing to Resources").
 //
 // The names in the parameter known are an exception. The client reports their versions in the same request, so such
 // a resource is sent only if the client's version differs from the target's. If the parameter first is true, the
 // request is the first of its type, and subscribe does not make the names in known due. The method resume is called
 // later, and makes them due where needed.
-func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
+func (l *ledger) subscribe(names []string, known map[string]string, first bool, s *Snapshot) {
 	asked := make([]string, 0, len(names))
+	l.want(names, s)
 	for _, name := range names {
-		l.names.set(name, "")
 		_, told := known[name]
 		if !told && (l.held.has(name) || l.inFlight(name) != nil) {
 			l.force[name] = struct{}{}
@@ -139,6 +156,20 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 	l.markAll(asked)
 }
 
+// want adds names, which are sorted, to the subscription.
+func (l *ledger) want(names []string, s *Snapshot) {
+	wanted := make([]*Entry, 0, len(names))
+	for _, name := range names {
+		if e := s.Entry(l.typ, name); e != nil {
+			wanted = append(wanted, e)
+			continue
+		}
+		l.addUnknown(name)
+		l.unknown[name] = true
+	}
+	l.names = l.names.take(wanted, s.kinds[l.typ].entries)
+}
+
 // resume records the resources that the Envoy has from an earlier stream. The parameter names has the names of
 // these resources, sorted, and the parameter versions has their versions. resume skips names to which the client
 // does not subscribe. If the Envoy's version differs from the version of the target, resume makes the name due (see
@@ -146,51 +177,49 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool) 
 //
 // If the two versions are equal, nothing needs to be sent. But a listener, route table or filter still becomes due.
 // Plan.fill then calls Plan.holds, which records that the Envoy has accepted it.
-func (l *ledger) resume(names []string, versions map[string]string, t *Target) {
-	var same []*Entry
+func (l *ledger) resume(names []string, versions map[string]string, s *Snapshot) {
+	var held []*Entry
 	for _, name := range names {
 		if !l.wants(name) {
 			continue
 		}
-		e := t.Entry(l.typ, name)
+		e := s.Entry(l.typ, name)
 		if e == nil {
 			l.addUnknown(name)
 		}
 		if e != nil && e.Version == versions[name] {
-			same = append(same, e)
+			held = append(held, e)
 			if l.typ != xds.RouteType && l.typ != xds.FilterType && l.typ != xds.ListenerType {
 				continue // Plan.holds does nothing for other types
 			}
 		} else {
-			l.held.set(name, versions[name])
+			held = append(held, stub(name, versions[name]))
 		}
 		l.mark(name)
 	}
-	l.held.take(same)
+	l.held = l.held.take(held, s.kinds[l.typ].entries)
 }
 
-// markWanted marks the names of the target t, for a client that begins to subscribe to all names. It leaves out each
-// resource that the client already has in the newest version. To find these resources, markWanted compares the
-// client's versions with the target's newest roll (a set of the names and versions that the target had at one time).
-// A resource that changed after the roll was made is always marked.
-func (l *ledger) markWanted(t *Target) {
-	all := t.newestRoll(l.typ)
-	wanted := all.names
-	if l.held.size > 0 {
-		wanted = slices.DeleteFunc(slices.Clone(all.names), func(name string) bool {
-			version, ok := l.held.get(name)
-			return ok && version == all.versions[name]
-		})
+// markWanted marks the names of the target, for a client that begins to subscribe to all names. It leaves out each
+// resource that the client already has.
+func (l *ledger) markWanted(target *Snapshot) {
+	var wanted []string
+	for _, e := range ordered.Diff(l.held.Set, target.kinds[l.typ].entries.Set) {
+		if e != nil {
+			wanted = append(wanted, e.Name)
+		}
 	}
 	l.markAll(wanted)
-	l.markAll(slices.Sorted(maps.Keys(all.since)))
 }
 
 // unsubscribe removes names from the subscription. It forgets their state, unless the client subscribes to all
 // names.
 func (l *ledger) unsubscribe(names []string) {
 	for _, name := range names {
-		l.names.remove(name)
+		l.names = l.names.without(name)
+		if l.unknown[name] {
+			l.unknown[name] = false
+		}
 		l.forgetUnwanted(name)
 	}
 }
@@ -206,8 +235,8 @@ func (l *ledger) forgetUnwanted(name string) {
 // a name twice. When a subscription to all names ends, the ledger may have to forget these names. It may also have to
 // forget the names of rejected resources, which touched does not look for.
 func (l *ledger) touched(yield func(string) bool) {
-	for name := range l.held.all {
-		if !yield(name) {
+	for e := range l.held.All() {
+		if !yield(e.Name) {
 			return
 		}
 	}
@@ -227,7 +256,7 @@ func (l *ledger) forget(name string) {
 		r.forget(name)
 		l.awaited--
 	}
-	l.held.remove(name)
+	l.held = l.held.without(name)
 	l.rejected.remove(name)
 	delete(l.alone, name)
 	delete(l.force, name)
@@ -255,19 +284,24 @@ func (l *ledger) book(r *Response) {
 
 // sortEntries sorts entries by name.
 func sortEntries(all []*Entry) {
-	slices.SortFunc(all, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, byName)
 }
 
 // accept records the ACK of the response with this nonce: the client has the resources of the response now, and
 // no longer has the removed ones.
-func (l *ledger) accept(nonce string) {
+func (l *ledger) accept(nonce string, target *Snapshot) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
-	taken := r.Set
+	taken := slices.Clone(r.Set)
 	if len(r.forgotten) > 0 {
-		taken = slices.DeleteFunc(slices.Clone(taken), func(e *Entry) bool { return !r.holds(e.Name) })
+		taken = slices.DeleteFunc(taken, func(e *Entry) bool { return !r.holds(e.Name) })
 	}
-	l.held.take(taken)
+	for i, e := range taken {
+		if e.closed { // its content was made for this stream
+			taken[i] = stub(e.Name, e.Version)
+		}
+	}
+	l.held = l.held.take(taken, target.kinds[l.typ].entries)
 	for _, e := range taken {
 		l.answered(r, e.Name)
 		l.rejected.remove(e.Name)
@@ -275,10 +309,10 @@ func (l *ledger) accept(nonce string) {
 	}
 	for _, name := range r.Removed {
 		if l.answered(r, name) {
-			l.held.remove(name)
+			l.held = l.held.without(name)
 			l.rejected.remove(name)
 			delete(l.alone, name)
-			if !l.names.has(name) {
+			if !l.named(name) {
 				l.dropUnknown(name)
 			}
 		}
@@ -315,7 +349,7 @@ func (l *ledger) reject(nonce, words string) {
 			continue
 		}
 		if single { // sending the removal again would not help
-			l.held.remove(name)
+			l.held = l.held.without(name)
 			delete(l.alone, name)
 			continue
 		}
@@ -365,19 +399,10 @@ const nameUnit = 256
 // Weight returns how much an unknown name counts: 1, and 1 more for every 256 bytes.
 func Weight(name string) int { return 1 + len(name)/nameUnit }
 
-// know records in l.unknown which of the names the target t does not have.
-func (l *ledger) know(names []string, t *Target) {
-	for _, name := range names {
-		if t.Entry(l.typ, name) == nil {
-			l.addUnknown(name)
-		}
-	}
-}
-
 // addUnknown adds a name to l.unknown, and its Weight to l.unknownWeight.
 func (l *ledger) addUnknown(name string) {
 	if _, ok := l.unknown[name]; !ok {
-		l.unknown[name] = struct{}{}
+		l.unknown[name] = false
 		l.unknownWeight += Weight(name)
 	}
 }

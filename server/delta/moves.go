@@ -79,7 +79,7 @@ func newMoves(s *stream) moves {
 	return moves{stream: s, held: map[string]*Entry{}, at: sets(), all: sets(), ways: map[string]*way{}, soon: map[string]tries{}}
 }
 
-// binding returns the addresses that a listener binds. The caller must hold the lock that guards the Target and its
+// binding returns the addresses that a listener binds. The caller must hold the lock that guards the
 // plans (see the package comment), because binding stores its result in e.
 func (e *Entry) binding() *xds.Binding {
 	if e.binds == nil {
@@ -192,8 +192,8 @@ func (w *way) form(e *Entry) *Entry {
 func (s *stream) moving(name string, e *Entry) bool {
 	l := s.ledgers[xds.ListenerType]
 	known, rejected := l.rejected.of[name]
-	version, held := l.held.get(name)
-	return !(held && version == e.Version) && (!rejected || known.again || known.version != e.Version)
+	has := l.held.get(name)
+	return !(has != nil && has.Version == e.Version) && (!rejected || known.again || known.version != e.Version)
 }
 
 // blockers returns the names of the listeners that must leave an address before the listener e can be sent. Envoy
@@ -253,7 +253,7 @@ func (m *moves) circle(name string, blockers []string) bool {
 // listener then become due (see look).
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
-		if version, held := l.held.get(e.Name); held && version == e.Version {
+		if has := l.held.get(e.Name); has != nil && has.Version == e.Version {
 			m.hold(e.Name, e)
 			m.arrived(l, e)
 		} else if known := l.rejected.of[e.Name]; nack && known.version == e.Version && BindFailed(known.words) {

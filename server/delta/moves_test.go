@@ -16,8 +16,8 @@ const duplicated = "Error adding/updating listener(s) %[1]s: error adding listen
 // binds puts a listener on addresses into the target.
 func (p *planned) binds(name string, exclusive bool, addresses ...string) {
 	r := xds.Listener(&ir.Port{Name: name, Addresses: addresses, Port: 80, Exclusive: exclusive})
-	p.target.Put(Update{"shop/a", lds, name, NewEntry(&r)})
-	p.Mark(lds, []string{name})
+	p.put(Update{"shop/a", lds, name, NewEntry(&r)})
+	p.mark(lds, []string{name})
 }
 
 // says checks the next response, such as "-a b": a is removed, b is sent.
@@ -85,8 +85,8 @@ func TestAListenerWaitsForAnAddress(t *testing.T) {
 	p.takes("b gone")
 	p.binds("a", false, "127.0.0.1")
 	p.binds("b", false, "127.0.0.2")
-	p.target.Put(Update{"shop/a", lds, "gone", nil})
-	p.Mark(lds, []string{"gone"})
+	p.put(Update{"shop/a", lds, "gone", nil})
+	p.mark(lds, []string{"gone"})
 	p.takes("-gone b")
 	p.takes("a")
 }
@@ -201,8 +201,8 @@ func TestWhatIsInNobodysWay(t *testing.T) {
 	p.takes("-b a")
 	p.takes("b")
 	udp := xds.Listener(&ir.Port{Name: "u", Addresses: []string{"127.0.0.9"}, Port: 80, UDP: true, Streams: []ir.Stream{{}}})
-	p.target.Put(Update{"shop/a", lds, "u", NewEntry(&udp)})
-	p.Mark(lds, []string{"u"})
+	p.put(Update{"shop/a", lds, "u", NewEntry(&udp)})
+	p.mark(lds, []string{"u"})
 	p.takes("u")
 	p.binds("b", true, "127.0.0.9") // which is free of TCP
 	p.takes("b")

@@ -36,12 +36,12 @@ func askingTable(t *testing.T, asks bool) *xds.Resource {
 // sent puts tables into the target of a plan, one after the other, and returns what is sent of the last.
 func sent(t *testing.T, version string, tables ...*xds.Resource) *Entry {
 	t.Helper()
-	p := New(NewTarget(), Options{Opened: time.Unix(1000, 0), Envoy: true, Version: version})
+	p := New(NewSnapshot(), Options{Opened: time.Unix(1000, 0), Envoy: true, Version: version})
 	p.ask(rds)
 	var last *Entry
 	for _, table := range tables {
-		p.target.Put(Update{"shop/a", rds, table.Name, NewEntry(table)})
-		p.Mark(rds, []string{table.Name})
+		p.put(Update{"shop/a", rds, table.Name, NewEntry(table)})
+		p.mark(rds, []string{table.Name})
 		r, _ := p.Next(time.Unix(1000, 0))
 		for r == nil && p.Waiting() {
 			for step := range p.Prepare(func(string) map[xds.Part]xds.Fault { return nil }) {

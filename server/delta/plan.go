@@ -1,17 +1,16 @@
 // Package delta decides what one Envoy is sent next over xDS. It is a state machine for each stream, without
 // connections, locks, logs or clocks.
 //
-// The inputs are a Target and the requests of the client (Answer, Subscribe). A Target has the resources that
-// the Envoys of a Gateway should have. Put changes the Target, and then Mark is called for each stream. The
+// The inputs are snapshots and the requests of the client (Answer, Subscribe). A Snapshot has the resources that
+// the Envoys of a Gateway should have. It never changes; With makes the next one, which Retarget gives a stream. The
 // outputs are the next response (Next, Frame), and what the Envoy accepted and rejected (State, Stamp,
 // Rejections, TakeRejected). The files, in the order in which to read them:
 //
 //   - order.go: the types, and the order in which they are sent
-//   - target.go, response.go: a Gateway's resources, each encoded once for all streams
+//   - snapshot.go, entries.go, response.go: a Gateway's resources, each encoded once for all streams
 //   - plan.go, fill.go, decide.go, bind.go: what is sent next
 //   - moves.go: addresses that move between listeners
-//   - ledger.go, words.go, roll.go, queue.go: what a stream requested, was sent, accepted and rejected of a
-//     type
+//   - ledger.go, words.go, queue.go: what a stream requested, was sent, accepted and rejected of a type
 //   - subscribe.go, answer.go: what a request changes
 //   - filters.go: JWT filters, and the routes that need them
 //   - tables.go, rejected.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that
@@ -22,7 +21,7 @@
 //   - world.go: the state-of-the-world protocol
 //   - state.go: what others may read of a plan
 //
-// The caller guards a Target and its plans with one lock. Only one goroutine calls the methods that change a
+// The caller guards plans with one lock. Only one goroutine calls the methods that change a
 // plan. If the time of some work grows with the number of names or the size of a table, the work is done in
 // steps (Step). The caller can unlock between two steps.
 package delta
@@ -62,7 +61,7 @@ type Plan struct {
 // stream is what the parts of a plan share: the target, and what the client requested.
 type stream struct {
 	options Options
-	target  *Target
+	target  *Snapshot
 	release xds.Release        // of Options.Version
 	older   bool               // release lacks a feature that the newest release has
 	ledgers map[string]*ledger // by type, of the types that the client requested
@@ -90,9 +89,8 @@ type Options struct {
 	World bool
 }
 
-// New returns the plan of a stream that has not requested anything yet. The lock that guards target also guards
-// the plan.
-func New(target *Target, options Options) *Plan {
+// New returns the plan of a stream that has not requested anything yet.
+func New(target *Snapshot, options Options) *Plan {
 	release := xds.ReleaseOf(options.Version)
 	all := &stream{options: options, target: target, release: release, older: release.Before(xds.Newest()), ledgers: map[string]*ledger{}}
 	p := &Plan{
@@ -105,7 +103,7 @@ func New(target *Target, options Options) *Plan {
 	return p
 }
 
-// Known reports whether the stream's Target (the resources that its Envoy should have) ever had a resource of any
+// Known reports whether the stream's target (the resources that its Envoy should have) ever had a resource of any
 // type. Until then, no request on the stream is answered.
 func (s *stream) Known() bool { return s.target.known }
 
@@ -113,14 +111,20 @@ func (s *stream) Known() bool { return s.target.known }
 // the Envoy keeps the configuration that it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
-// Retarget makes the plan use another Target, which must have the same resources as the present one. Nothing is
-// sent.
-func (p *Plan) Retarget(same *Target) { p.target = same }
+// Retarget makes a newer snapshot the target. The parameter changed has the names of the resources in which it differs
+// from the present one, by type. The plan compares them with what the Envoy has, and sends the differences. It keeps
+// the lists: the caller must not change them later. Retarget reports whether the stream has requested any of the
+// types.
+func (p *Plan) Retarget(newer *Snapshot, changed map[string][]string) (asked bool) {
+	p.target = newer
+	for typ, names := range changed {
+		asked = p.mark(typ, names) || asked
+	}
+	return asked
+}
 
-// Mark records that the resources with these names changed in the target. The plan then compares them with what
-// the Envoy has, and sends the differences. It keeps the slice: the caller must not change it later. Mark
-// reports whether the stream has requested the type.
-func (p *Plan) Mark(typ string, names []string) bool {
+// mark makes names due that changed in the target. It reports whether the stream has requested the type.
+func (p *Plan) mark(typ string, names []string) bool {
 	l := p.ledgers[typ]
 	if typ == xds.ListenerType {
 		p.markClosed()

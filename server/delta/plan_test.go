@@ -26,7 +26,7 @@ type planned struct {
 
 func newPlanned(t *testing.T) *planned {
 	start := time.Unix(1000, 0)
-	p := New(NewTarget(), Options{Opened: start, Wait: 5 * time.Second, BindRetry: time.Second, Envoy: true})
+	p := New(NewSnapshot(), Options{Opened: start, Wait: 5 * time.Second, BindRetry: time.Second, Envoy: true})
 	for _, typ := range []string{cds, lds, rds} {
 		p.ask(typ)
 	}
@@ -46,6 +46,15 @@ func (p *Plan) subscribe(request *Request) {
 	}
 }
 
+// put makes the target the snapshot after these updates, and marks nothing.
+func (p *Plan) put(updates ...Update) { p.target = p.target.With(updates...) }
+
+// putVersion puts a version of a cluster with this number into the target.
+func (p *Plan) putVersion(number, version int) {
+	name := fmt.Sprintf("c%04d", number)
+	p.put(Update{"shop/a", cds, name, NewEntry(&xds.Resource{Type: cds, Name: name, Version: fmt.Sprint(version)})})
+}
+
 // edit puts a change into the target, such as "Cluster web@1".
 func (p *planned) edit(change string) {
 	kind, name, _ := strings.Cut(change, " ")
@@ -53,8 +62,8 @@ func (p *planned) edit(change string) {
 	for _, typ := range Types() {
 		if xds.ShortType(typ) == kind {
 			r := &xds.Resource{Type: typ, Name: name, Version: version, Body: []byte(version)}
-			p.target.Put(Update{"shop/a", typ, name, NewEntry(r)})
-			p.Mark(typ, []string{name})
+			p.put(Update{"shop/a", typ, name, NewEntry(r)})
+			p.mark(typ, []string{name})
 		}
 	}
 }
@@ -121,7 +130,7 @@ func TestAResponseNamesEachOnce(t *testing.T) {
 	p := newPlanned(t)
 	var names []string
 	for i := range 3 * bulk {
-		p.target.putVersion(i, 1)
+		p.putVersion(i, 1)
 		names = append(names, fmt.Sprintf("c%04d", i))
 	}
 	l := p.ledgers[cds]

@@ -16,6 +16,9 @@ type queued struct {
 	before, next *queued
 }
 
+// bulk is the least length of a list that a queue keeps as a whole. The names of a shorter list are copied.
+const bulk = 64
+
 // maxLists is the largest number of lists in a queue. If there are more, the method share merges some of them.
 const maxLists = 16
 

@@ -30,7 +30,7 @@ type RejectedPart struct {
 	xds.Fault
 	Words string // Envoy's error or, if Lack is not nil, what the part needs
 	// Lack is the feature that the part needs, if the Envoy is too old for the part. Lack is nil if the Envoy was
-	// sent the part and rejected it. Lack.Sum is the hash of the part as newer Envoys get it (see Target).
+	// sent the part and rejected it. Lack.Sum is the hash of the part as newer Envoys get it (see Snapshot).
 	Lack *xds.Lack
 	in   *tableState
 	// quarantined is true if the part counts as a fault of its object, and not of this Envoy.

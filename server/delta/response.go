@@ -30,8 +30,9 @@ const (
 // message may be in any order.
 type Entry struct {
 	*xds.Resource
-	head  []byte
-	forms forms // the forms (variants) of this entry, for example a route table without its rejected parts
+	gateway string // the Gateway that has the resource: see Update
+	head    []byte
+	forms   forms // the forms (variants) of this entry, for example a route table without its rejected parts
 	// of is set only if this entry is itself a form: it is the entry from which the form was made. leftOut has the
 	// parts that the form leaves out, or that answer 500 in the form.
 	of      *Entry
@@ -117,7 +118,7 @@ func (r *Response) all(yield func(string) bool) {
 // the response was sent. holds must not be called before the response was sent, because only then are the names of
 // the response sorted.
 func (r *Response) holds(name string) bool {
-	_, is := findEntry(r.Set, name)
+	is := lists(r.Set, name)
 	if !is && len(r.Removed) > 0 {
 		_, is = slices.BinarySearch(r.Removed, name)
 	}

@@ -76,7 +76,7 @@ func (s *searched) sent() *Response {
 // serve makes a table the target and answers until nothing is sent any more.
 func (s *searched) serve(e *Entry) {
 	s.t.Helper()
-	s.target.Put(Update{"shop/a", rds, e.Name, e})
+	s.put(Update{"shop/a", rds, e.Name, e})
 	s.ledgers[rds].mark(e.Name)
 	for range 1000 {
 		r := s.sent()
@@ -200,7 +200,7 @@ func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 	s := newSearched(t)
 	s.serve(tableOfText("h: a=1"))
 	e := tableOfText("h: a=2 b=1\nbad-name: c=1")
-	s.target.Put(Update{"shop/a", rds, e.Name, e})
+	s.put(Update{"shop/a", rds, e.Name, e})
 	s.ledgers[rds].mark(e.Name)
 	for range 100 {
 		r := s.sent()
@@ -294,7 +294,7 @@ func (s *searched) until(what string, holds func() bool) {
 
 // aims makes a table the target.
 func (s *searched) aims(e *Entry) {
-	s.target.Put(Update{"shop/a", rds, e.Name, e})
+	s.put(Update{"shop/a", rds, e.Name, e})
 	s.ledgers[rds].mark(e.Name)
 }
 

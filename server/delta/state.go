@@ -101,7 +101,10 @@ func (s *stream) Held(typ, name string) (version string, ok bool) {
 	if l == nil {
 		return "", false
 	}
-	return l.held.get(name)
+	if e := l.held.get(name); e != nil {
+		return e.Version, true
+	}
+	return "", false
 }
 
 // Unknown returns how many unknown names the stream has. A name is unknown if the target had no resource with this
@@ -129,7 +132,7 @@ type Progress struct {
 func (s *stream) Progress() map[string]Progress {
 	all := make(map[string]Progress, len(s.ledgers))
 	for typ, l := range s.ledgers {
-		all[typ] = Progress{Accepted: l.held.size, Pending: l.due.size() + len(l.unfiltered) + len(l.unmoved) + l.awaited, Removing: len(l.gone.in) + l.waiting.size()}
+		all[typ] = Progress{Accepted: l.held.Len(), Pending: l.due.size() + len(l.unfiltered) + len(l.unmoved) + l.awaited, Removing: len(l.gone.in) + l.waiting.size()}
 	}
 	return all
 }

@@ -73,7 +73,7 @@ func (p *Plan) reads(request *Request) *asking {
 	a.wildcard = a.first && len(a.subscribe) == 0 && listed(a.typ) || slices.Contains(a.subscribe, Wildcard)
 	a.none = slices.Contains(a.unsubscribe, Wildcard)
 	isWildcard := func(name string) bool { return name == Wildcard }
-	a.subscribe = slices.DeleteFunc(a.subscribe, isWildcard)
+	a.subscribe = slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(a.subscribe, isWildcard))))
 	a.unsubscribe = slices.DeleteFunc(a.unsubscribe, isWildcard)
 	return a
 }
@@ -93,9 +93,7 @@ func (a *asking) recall(yield func(Step) bool) bool {
 		return true
 	}
 	named := a.inSteps(yield, a.subscribe, func(names []string) {
-		for _, name := range names {
-			a.names.set(name, "") // Plan.recall reads them
-		}
+		a.want(names, a.plan.target) // Plan.recall reads them
 	})
 	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
 }
@@ -118,9 +116,7 @@ func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]stri
 // add subscribes to the names in a.subscribe. It returns false if yield returned false.
 func (a *asking) add(yield func(Step) bool) bool {
 	return a.inSteps(yield, a.subscribe, func(names []string) {
-		names = a.plan.target.intern(a.typ, names)
-		a.ledger.subscribe(names, a.told, a.first)
-		a.know(names, a.plan.target)
+		a.ledger.subscribe(names, a.told, a.first, a.plan.target)
 		a.plan.noteGone(a.ledger, names)
 	})
 }
@@ -169,62 +165,33 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	})
 }
 
-// laying is one task of Compact: an overlay that Compact rebuilds to save memory. An overlay maps names to versions.
-// It consists of a base, which several streams share (see roll), and its own differences from the base.
-type laying struct {
-	overlay *overlay
-	// The field on is the new base of the overlay. If the field is nil, the overlay keeps its base, and only the lists
-	// in overlay.runs are merged into the map overlay.own.
-	on *roll
-}
-
-// Compact reduces the memory that the plan uses for names, in steps: the caller calls Book of each Step. Compact
-// rebuilds an overlay (a map of names to versions) in each of these cases:
-//   - The number of names that the overlay does not share has at least doubled since its base changed last (see
-//     overlay.due).
-//   - The overlay has more than maxRuns lists (overlay.runs).
-//
-// Compact also reads the overlays between two calls of Book. So until the last Step is done, nothing but its Book
-// functions may change the overlays.
-func (p *Plan) Compact() iter.Seq[Step] {
+// Share reduces the memory that the plan uses for names, in steps: what the client subscribes to, and what the Envoy
+// has, become sets that share with those of the target all but what differs (see entries.onto). That is done for each
+// type of which nothing is due or unanswered. Until the last Step is done, only its Book may change these sets.
+func (p *Plan) Share() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
-		var todo []laying
+		var idle []*ledger
+		var target *Snapshot
 		found := yield(Step{Book: func() {
+			target = p.target
 			for _, l := range p.ledgers {
-				todo = append(todo, l.layings(p.target)...)
+				if all := target.kinds[l.typ].entries; l.idle() && !(l.names.Same(all.Set) && l.held.Same(all.Set)) {
+					idle = append(idle, l)
+				}
 			}
 		}})
-		if !found || len(todo) == 0 {
+		if !found || len(idle) == 0 {
 			return
 		}
-		made := make([]overlay, len(todo))
-		for i, t := range todo {
-			if t.on == nil {
-				made[i] = t.overlay.folded()
-			} else {
-				made[i] = t.overlay.onto(t.on)
-			}
+		names, held := make([]entries, len(idle)), make([]entries, len(idle))
+		for i, l := range idle {
+			all := target.kinds[l.typ].entries
+			names[i], held[i] = l.names.onto(all, true), l.held.onto(all, false)
 		}
 		yield(Step{Book: func() {
-			for i, t := range todo {
-				*t.overlay = made[i]
+			for i, l := range idle {
+				l.names, l.held = names[i], held[i]
 			}
 		}})
 	}
-}
-
-// layings returns the overlays of the ledger that Compact should rebuild now. Before all names are sent and all
-// responses are answered (see idle), layings usually returns nil. It does not wait for this if the overlay l.held
-// has more than maxRuns lists (overlay.runs).
-func (l *ledger) layings(t *Target) (todo []laying) {
-	long := len(l.held.runs) > maxRuns
-	if !long && !l.idle() {
-		return nil
-	}
-	for _, o := range []*overlay{&l.names, &l.held} {
-		if on := o.due(t, l.typ); on != nil || len(o.runs) > maxRuns {
-			todo = append(todo, laying{o, on})
-		}
-	}
-	return todo
 }

@@ -135,9 +135,9 @@ func (p *Plan) holds(l *ledger, e *Entry) {
 	if e == nil {
 		return
 	}
-	held, _ := l.held.get(e.Name)
+	has := l.held.get(e.Name)
 	switch {
-	case held != e.Version:
+	case has == nil || has.Version != e.Version:
 	case l.typ == xds.ListenerType:
 		p.moves.hold(e.Name, e)
 	case e.closed:

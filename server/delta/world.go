@@ -149,7 +149,7 @@ func (p *Plan) recordHeld(r *Response, nack bool) {
 	}
 	l := p.ledgers[r.Type]
 	for _, e := range r.Set {
-		if version, _ := l.held.get(e.Name); version == e.Version {
+		if has := l.held.get(e.Name); has != nil && has.Version == e.Version {
 			held[e.Name] = e
 		}
 	}
