@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,25 +42,58 @@ func TestCommandsReference(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	var text strings.Builder
-	text.WriteString("# Commands and flags\n\nThis page is what `gatefold COMMAND --help` prints.\n" +
+	flags := map[string]bool{}
+	for line := range strings.Lines(helpOf(t, "serve")) {
+		if _, line, ok := flagOf(line); ok {
+			flags[line] = true
+		}
+	}
+	text.WriteString("# Commands and flags\n\nThis page is what `gatefold COMMAND --help` prints. Flags that `serve` has, too, are described there alone.\n" +
 		"Exit codes of all commands: 0 success, 1 problems found, 2 usage or runtime error.\n" +
 		"A flag can be given in the environment, too: the variable is in brackets behind it.\n")
 	for _, cmd := range allCommands(rootCommand()) {
 		if cmd.IsAvailableCommand() {
-			addCommand(t, &text, cmd)
+			addCommand(t, &text, cmd, flags)
 		}
 	}
 	compareReference(t, "commands.md", text.String())
 }
 
-func addCommand(t *testing.T, text *strings.Builder, cmd *cobra.Command) {
+// addCommand writes what a command prints as its help. Flags that are as those of serve are only named.
+func addCommand(t *testing.T, text *strings.Builder, cmd *cobra.Command, serve map[string]bool) {
 	t.Helper()
-	path := strings.Fields(cmd.CommandPath())[1:]
+	var help strings.Builder
+	var same []string
+	for line := range strings.Lines(helpOf(t, strings.Fields(cmd.CommandPath())[1:]...)) {
+		if name, flag, ok := flagOf(line); ok && serve[flag] && cmd.Name() != "serve" {
+			same = append(same, "`"+name+"`")
+			continue
+		}
+		help.WriteString(line)
+	}
+	heading := regexp.MustCompile(`(?m)^[A-Z][a-zA-Z ]*:\n\n?(\z|^$)`) // of a table of which nothing is left
+	fmt.Fprintf(text, "\n## %s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(heading.ReplaceAllString(help.String(), "")))
+	if same != nil {
+		fmt.Fprintf(text, "\nFlags as those of [gatefold serve](#gatefold-serve): %s.\n", strings.Join(same, ", "))
+	}
+}
+
+func helpOf(t *testing.T, path ...string) string {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if code := Main(append(path, "--help"), &stdout, &stderr); code != exitFine {
-		t.Fatalf("%s: exit code %d: %s", cmd.CommandPath(), code, stderr.String())
+		t.Fatalf("%s: exit code %d: %s", path, code, stderr.String())
 	}
-	fmt.Fprintf(text, "\n## %s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(stdout.String()))
+	return stdout.String()
+}
+
+// flagOf returns the name of the flag that a line of a help describes, and the line without the spaces of its table.
+func flagOf(line string) (name, text string, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 || !strings.HasPrefix(fields[0], "--") || !strings.HasPrefix(line, "  ") {
+		return "", "", false
+	}
+	return fields[0], strings.Join(fields, " "), true
 }
 
 // TestMetricsReference compares docs/reference/metrics.md with the metrics in the code.
