@@ -23,8 +23,9 @@ type Saved struct {
 	// Line is the line of the file at which Text begins. If Text is not the whole document, Line is the line of
 	// the object's name. Line is 1 if Text is from an earlier version of the file.
 	Line int
-	// Text is a document with only this object. It is nil if the content must not be saved: Secrets, and
-	// policies with users and password hashes, are saved with their content only if Options.SaveSecrets is set.
+	// Text is a document with only this object. Secrets, and policies with users and password hashes, are saved with
+	// their content only if Options.SaveSecrets is set: otherwise Text is nil for a Secret, and has a policy without users
+	// (withoutUsers).
 	Text []byte
 	// Checked is the validated object of Text. It is nil if the object must be read from Text (result.isPlain),
 	// for example because Text has a problem.
@@ -65,8 +66,8 @@ func (s *Store) Saved() []Saved {
 // Saved has only Key and Path. It has only the Key if nothing is known under it, if the object is closed (closeUnreadable),
 // or if no version of it is served (Applied).
 func (s *Store) save(key manifest.Key) Saved {
-	if path, ok := s.saves.absent[key]; ok {
-		return Saved{Key: key, Path: path}
+	if one, ok := s.saves.absent[key]; ok {
+		return Saved{Key: key, Path: one.path, Text: one.text}
 	}
 	at, serving := s.serving.served[key]
 	if _, closed := s.serving.closed[key]; closed || !serving {
@@ -89,7 +90,7 @@ func (s *Store) save(key manifest.Key) Saved {
 		}
 	}
 	if !s.options.SaveSecrets && confidential(key, at.object) {
-		saved.Text, saved.Checked = nil, nil
+		saved.Text, saved.Checked = withoutUsers(at.object), nil
 	}
 	return saved
 }
@@ -194,10 +195,13 @@ func (s *Store) restore(saved Saved, r *result) bool {
 	case saved.Path == "" || twice:
 		return false
 	case saved.Text == nil && mayBeConfidential(saved.Key), saved.Key.Kind == kindSecret && !s.options.SaveSecrets:
-		s.saves.absent[saved.Key] = saved.Path
+		s.saves.absent[saved.Key] = absentObject{path: saved.Path}
 		return true
 	case r.remarks().syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:
 		return false
+	case lacksUsers(r.items[0].object):
+		s.saves.absent[saved.Key] = absentObject{saved.Path, r.items[0].object, saved.Text}
+		return true
 	}
 	f := s.sources.files[saved.Path]
 	if f == nil {
@@ -271,14 +275,33 @@ func (s *Store) addMissingSecrets(p *manifest.Problem) {
 }
 
 // completeRestored puts every served object into change.Set, if Restore was called and no Change has had the
-// restored objects yet. It also records that objects that were restored without content must be saved again.
-func (s *Store) completeRestored(change *Change) {
-	for key := range s.saves.absent {
+// restored objects yet. It also records that objects that were restored without content must be saved again. Policies
+// without users that the folder no longer has, but would keep with their users, close their targets.
+func (s *Store) completeRestored(change *Change, now time.Time) {
+	for key, one := range s.saves.absent {
 		s.saves.changed(key)
 		s.history.absent[key] = struct{}{}
+		if _, serving := s.serving.served[key]; !serving && one.policy != nil {
+			s.keepWithoutUsers(key, one, now, change)
+		}
 	}
 	clear(s.saves.absent)
 	if s.saves.restored {
 		change.Set = s.restoredObjects()
+	}
+}
+
+// keepWithoutUsers makes a policy without users stay served in place of the policy that is not known, if the latter would
+// stay served: its file has a mistake, for example.
+func (s *Store) keepWithoutUsers(key manifest.Key, one absentObject, now time.Time, change *Change) {
+	object := *one.policy
+	object.Source = s.fence.sourceOf(one.path)
+	before := served{object: &object, kept: &kept{path: one.path, since: now, text: one.text}}
+	switch {
+	case s.serving.keeps(before):
+		s.serving.served[key] = before
+		s.serving.keep(key, before, one.path, now)
+	case !s.serving.keepNothing:
+		s.serving.keepMoved(key, before, now, change)
 	}
 }

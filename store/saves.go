@@ -1,6 +1,9 @@
 package store
 
 import (
+	"encoding/json"
+	"slices"
+
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -8,11 +11,20 @@ import (
 // saves records which served objects must be saved for a restart, and which objects Restore found without
 // content.
 type saves struct {
-	on       bool                      // Options.Save
-	secrets  bool                      // Options.SaveSecrets
-	unsaved  map[manifest.Key]struct{} // keys that changed since the last call of Unsaved
-	absent   map[manifest.Key]string   // files of objects that were restored without content, such as Secrets
-	restored bool                      // Restore was called, and the restored objects were not in any Change yet
+	on       bool                          // Options.Save
+	secrets  bool                          // Options.SaveSecrets
+	unsaved  map[manifest.Key]struct{}     // keys that changed since the last call of Unsaved
+	absent   map[manifest.Key]absentObject // objects that were restored without content, such as Secrets
+	restored bool                          // Restore was called, and the restored objects were not in any Change yet
+}
+
+// absentObject is an object that was restored without its content.
+type absentObject struct {
+	path string
+	// policy is a TrafficPolicy without its users (withoutUsers), and text is what is saved of it. Both are nil for a Secret,
+	// and for what an earlier gatefold saved.
+	policy *manifest.Object
+	text   []byte
 }
 
 // changed records that the object of a key must be saved. It does nothing without Options.Save.
@@ -71,6 +83,40 @@ const kindSecret = "Secret"
 func confidential(key manifest.Key, object *manifest.Object) bool {
 	policy, _ := manifest.As[*api.TrafficPolicy](object)
 	return key.Kind == kindSecret || policy != nil && policy.Spec.BasicAuth != nil && len(policy.Spec.BasicAuth.Users) > 0
+}
+
+// notSaved stands for the users of a TrafficPolicy in a saved state. It is no line of an htpasswd file, so that such a policy
+// closes its targets.
+const notSaved = "not saved"
+
+// withoutUsers returns a document with a TrafficPolicy that has the same targets, and notSaved in place of its users. It
+// returns nil for a Secret.
+func withoutUsers(object *manifest.Object) []byte {
+	policy, ok := manifest.As[*api.TrafficPolicy](object)
+	if !ok {
+		return nil
+	}
+	spec := map[string]any{"basicAuth": map[string]any{"users": []string{notSaved}}}
+	if len(policy.Spec.TargetRefs) > 0 {
+		spec["targetRefs"] = policy.Spec.TargetRefs
+	}
+	if len(policy.Spec.TargetSelectors) > 0 {
+		spec["targetSelectors"] = policy.Spec.TargetSelectors
+	}
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": api.Group + "/v1alpha1", "kind": api.KindTrafficPolicy,
+		"metadata": map[string]any{"name": object.Key.Name, "namespace": object.Key.Namespace}, "spec": spec,
+	})
+	if err != nil { // these types have no value that JSON lacks
+		panic(err)
+	}
+	return text
+}
+
+// lacksUsers reports whether an object is a TrafficPolicy without its users (withoutUsers).
+func lacksUsers(object *manifest.Object) bool {
+	policy, _ := manifest.As[*api.TrafficPolicy](object)
+	return policy != nil && policy.Spec.BasicAuth != nil && slices.Equal(policy.Spec.BasicAuth.Users, []api.HtpasswdLine{notSaved})
 }
 
 // mayBeConfidential reports whether confidential can return true for objects of the key's kind.

@@ -36,7 +36,7 @@ func newServing(options Options, files *sources) *serving {
 	return &serving{
 		sources: files, fence: files.fence,
 		history: newHistory(),
-		saves:   &saves{on: options.Save, secrets: options.SaveSecrets, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]string{}},
+		saves:   &saves{on: options.Save, secrets: options.SaveSecrets, unsaved: map[manifest.Key]struct{}{}, absent: map[manifest.Key]absentObject{}},
 		fresh:   &fresh{}, keepNothing: options.KeepNothing,
 		served: map[manifest.Key]served{}, found: map[manifest.Key][]*definition{}, contested: map[manifest.Key]struct{}{},
 		kept: map[string]map[manifest.Key]struct{}{}, rejected: map[manifest.Key][]*rejectedDefinition{}, invalid: map[manifest.Key]*Invalid{},

@@ -207,7 +207,7 @@ func (s *Store) adopt(edits []edit, now time.Time) Change {
 		}
 	}
 	s.serving.closeUnreadable(arrived, &change)
-	s.completeRestored(&change)
+	s.completeRestored(&change, now)
 	slices.SortFunc(change.Set, func(a, b *manifest.Object) int { return manifest.CompareKeys(a.Key, b.Key) })
 	slices.SortFunc(change.Gone, manifest.CompareKeys)
 	slices.SortFunc(change.Invalid, compareInvalid)

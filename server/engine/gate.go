@@ -32,8 +32,9 @@ type gate struct {
 	seen    watcher.Files
 	files   map[string]testFile
 	skipped map[string]manifest.Problem // problems of test files that cannot be read, by path
-	// restored is true if the Store started with a saved state.
+	// restored is true if the Store started with a saved state, and the folder has what the state lacks (absent).
 	restored bool
+	absent   []manifest.Key // what was restored without content, before the first Tree
 
 	failures atomic.Int64 // tests that failed or could not be read in the last test run
 	frozen   *prometheus.GaugeVec
@@ -120,8 +121,8 @@ func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 // and records whether the store started with a saved state.
 func (g *gate) begin(p *pipeline) {
 	p.reader.store.Thaw()
-	if !p.published && len(p.reader.store.Restored()) > 0 {
-		g.restored = true
+	if objects, absent := p.reader.store.Remembered(); !p.published && len(objects) > 0 {
+		g.restored, g.absent = true, absent
 	}
 }
 
@@ -129,8 +130,9 @@ func (g *gate) begin(p *pipeline) {
 // object changed, if a test file changed (testsChanged), or if the last revision failed its tests. With strict, every
 // revision is judged, because an error of a text changes no object. If the store did not apply the Tree (change.Hold),
 // applied does nothing.
-func (g *gate) applied(change store.Change, testsChanged bool) {
-	if change.Hold == "" {
+func (g *gate) applied(change store.Change, testsChanged bool, folder *store.Store) {
+	missing := func(key manifest.Key) bool { return folder.Served(key) == nil }
+	if g.restored = g.restored && !slices.ContainsFunc(g.absent, missing); change.Hold == "" {
 		g.unjudged = g.unjudged || g.again || g.strict || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }

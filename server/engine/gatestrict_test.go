@@ -163,9 +163,21 @@ func TestStrictHoldsTheTeamThatBringsTheError(t *testing.T) {
 	f.wants("fixed by the platform", "one.a", "two.a", "two.b")
 }
 
-// TestStrictAfterARestart: errors of what the saved state serves hold nothing back, and what was held is held on.
+// TestStrictAfterARestart: errors of what the saved state serves hold nothing back, and what was held is held on, also where
+// the state lacks a Secret and users of a policy, which the folder has.
 func TestStrictAfterARestart(t *testing.T) {
+	for name, unsaved := range map[string]string{
+		"all is saved": "", "a Secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: unused}\n",
+		"users": "apiVersion: gateway.kgateway.dev/v1alpha1\nkind: TrafficPolicy\nmetadata: {name: users}\nspec:\n" +
+			"  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]\n  basicAuth: {users: ['a:{SHA}fEqNCco3Yq9h5ZUglD3CZJT4lBs=']}\n",
+	} {
+		t.Run(name, func(t *testing.T) { testStrictAfterARestart(t, unsaved) })
+	}
+}
+
+func testStrictAfterARestart(t *testing.T, unsaved string) {
 	files := strictFolder()
+	files["unsaved.yaml"] = unsaved
 	delete(files, "backend.yaml")
 	p, _, _ := newTestPipelineOf(t, Folder{Store: store.Options{Save: true}})
 	p.reload(teamsTree(files)) // without --strict

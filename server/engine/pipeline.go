@@ -195,7 +195,7 @@ func (p *pipeline) read(r *run) (err error) {
 	}
 	p.units.owners.Store(p.reader.store.Owners())
 	if p.gate != nil {
-		p.gate.applied(r.change, testsChanged)
+		p.gate.applied(r.change, testsChanged, p.reader.store)
 		r.change.Problems = p.gate.warned(r.change.Problems, tree.Root)
 	}
 	if files := r.change.Waiting; len(files) > 0 {
