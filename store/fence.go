@@ -139,10 +139,11 @@ func (f *fence) definesOutside(of *file) bool {
 // hides reports whether a file or directory that the watcher skipped may contain Namespaces that the path policies
 // accept: whether the flag --cluster-paths names the file, or could name a file in the directory. A path that ends in
 // .yaml, .yml or .json counts as a file, because the watcher never reads a directory with such a name. hides returns
-// false if there are no path policies, and for an ignore file that is invalid or not allowed.
+// false if there are no path policies, for an ignore file that is invalid or not allowed, and for a link to what is read by
+// another path.
 func (f *fence) hides(skip watcher.Skip) bool {
-	ignoreFile := skip.Reason == watcher.InvalidIgnore || skip.Reason == watcher.IgnoreNotAllowed
-	if !f.policy.InForce() || ignoreFile {
+	reasons := []watcher.SkipReason{watcher.InvalidIgnore, watcher.IgnoreNotAllowed, watcher.ReadElsewhere}
+	if !f.policy.InForce() || slices.Contains(reasons, skip.Reason) {
 		return false
 	}
 	return f.policy.Cluster(skip.Path) || !isManifestPath(skip.Path) && f.policy.ClusterBelow(skip.Path)

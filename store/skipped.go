@@ -13,7 +13,7 @@ import (
 // directory's reason. With this Skip, the objects of the file do not count as deleted, even after a restart.
 func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below bool) {
 	for _, skip := range skipped {
-		if strings.HasPrefix(path, skip.Path+"/") {
+		if skip.Reason != watcher.ReadElsewhere && strings.HasPrefix(path, skip.Path+"/") {
 			return watcher.Skip{Path: path, Reason: skip.Reason}, true
 		}
 	}
@@ -21,11 +21,11 @@ func belowSkipped(path string, skipped []watcher.Skip) (why watcher.Skip, below 
 }
 
 // unseenText returns what stands for the text of a file of which nothing could be read: it is too large, or may not be
-// read. Nobody knows what it would have protected. The parameter why is the problem of the file. For other problems, and
-// for a file that was read before, it returns nil.
+// read. Nobody knows what it would have protected. The same is true of a directory that a limit leaves out. The parameter
+// why is the problem of the file. For other problems, and for a file that was read before, it returns nil.
 func (f *file) unseenText(why manifest.Problem) *unreadableText {
 	unseen := []string{string(watcher.TooLarge), string(watcher.TreeTooLarge), string(watcher.Unreadable), codeTooManyDocuments}
-	if !slices.Contains(unseen, why.Code) || len(f.documents) > 0 || !isManifestPath(f.path) {
+	if !slices.Contains(unseen, why.Code) || len(f.documents) > 0 || why.Code != string(watcher.TreeTooLarge) && !isManifestPath(f.path) {
 		return nil
 	}
 	return &unreadableText{
@@ -53,6 +53,9 @@ func (f *file) skipProblem(skipped *watcher.Skip) manifest.Problem {
 		return p
 	}
 	switch skipped.Reason {
+	case watcher.ReadElsewhere:
+		p.Severity, p.Hint = manifest.Warning, "nothing is missing; path policies count for the path that is read"
+		return p
 	case watcher.TooLarge:
 		p.Hint = "split the file, or raise the limit"
 	case watcher.Replaced:

@@ -78,7 +78,7 @@ func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string]
 }
 
 // skip returns an edit after which the file at path is skipped for the reason in the parameter why. The file
-// keeps the documents that were read earlier. If the file is already skipped for the same reason, changed is
+// keeps the documents that were read earlier, unless it is read by another path. If the file is already skipped for the same reason, changed is
 // false, and there is no edit.
 func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	before := s.files[path]
@@ -87,7 +87,9 @@ func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 		if known := before.oddities().skipped; known != nil && *known == why {
 			return edit{}, false
 		}
-		after.documents = before.documents
+		if why.Reason != watcher.ReadElsewhere {
+			after.documents = before.documents
+		}
 	}
 	return edit{path, before, after}, true
 }

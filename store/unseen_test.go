@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/store/tenancy"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -92,5 +93,43 @@ func TestFilesOfTooManyDocumentsClose(t *testing.T) {
 	apply(t, held, c)
 	if got := closedRoutes(held); got != "cart" {
 		t.Errorf("closed is %q: %s", got, texts(c))
+	}
+}
+
+// TestLeftOutDirectoryCloses has a directory that a limit leaves out at a start: nobody knows what it would have protected.
+func TestLeftOutDirectoryCloses(t *testing.T) {
+	cluster, err := tenancy.Parse("ns.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := treeOf(map[string]string{
+		"ns.yaml": space("a", "teams/a/**, a.yaml") + "---\n" + space("b", "teams/b/**"), "a.yaml": in("a", "cart", "/cart"), "teams/b/r.yaml": in("b", "help", "/help"),
+	})
+	tree.Skipped = []watcher.Skip{{Path: "teams/a", Reason: watcher.TreeTooLarge, Detail: "no"}}
+	held := newHeld()
+	apply(t, held, newStore(t, Options{ClusterPaths: cluster}).Apply(tree))
+	if got := closedRoutes(held); got != "cart" {
+		t.Errorf("closed is %q", got)
+	}
+}
+
+// TestReadElsewhereIsNoFile has a file that is read by another path from now on: what it defined is not kept beside that.
+func TestReadElsewhereIsNoFile(t *testing.T) {
+	s, held := newStore(t, Options{}), newHeld()
+	apply(t, held, s.Apply(treeOf(map[string]string{"link/r.yaml": route("cart", "/cart"), "x.yaml": route("late", "/late")})))
+	tree := treeOf(map[string]string{"real/r.yaml": route("cart", "/cart"), "real/x.yaml": route("late", "/late")})
+	tree.Skipped = []watcher.Skip{
+		{Path: "link", Reason: watcher.ReadElsewhere, Detail: "real"}, {Path: "x.yaml", Reason: watcher.ReadElsewhere, Detail: "real/x.yaml"},
+	}
+	apply(t, held, s.Apply(tree))
+	tree.Files = treeOf(map[string]string{"real/r.yaml": route("cart", "/new"), "real/x.yaml": route("late", "/new")}).Files
+	c := s.Apply(tree)
+	if len(c.Set) != 2 || len(c.Gone) != 0 {
+		t.Errorf("%d objects changed, %d are gone: %s", len(c.Set), len(c.Gone), texts(c))
+	}
+	for _, p := range c.Problems {
+		if p.Severity != manifest.Warning || p.Code != string(watcher.ReadElsewhere) {
+			t.Errorf("a problem: %+v", p)
+		}
 	}
 }

@@ -30,10 +30,8 @@ type signature struct {
 // node is the known contents of a directory: the entries that it had when the watcher last looked at them.
 type node struct {
 	id identity
-	// chain has the links on the path to the directory (visit.links). again is true if links lead to the
-	// directory a second time, so that it counts for Limits.Links.
-	chain   []string
-	again   bool
+	// rank orders the paths to one directory (visit.rank).
+	rank    int
 	entries []*entry // sorted by path
 	// links has the names of all links in the directory, symbolic and hard ones. Whenever lookAt compares some names
 	// of the directory, it also compares all links. The reason is that a program can change the file behind a link
@@ -68,6 +66,9 @@ type entry struct {
 	// skip is the reason why the entry is not read, or "". detail is the message for it.
 	skip   SkipReason
 	detail string
+	// instead is the path by which the target of a symbolic link is read, if that is another one than the link's. The
+	// link is then not followed.
+	instead string
 	// have is the content that was read last, perhaps under an older signature. nil means none.
 	have *loaded
 	// sub is the contents of a directory, or nil if they are not known.
@@ -76,6 +77,15 @@ type entry struct {
 
 // isLink reports whether the entry is a symbolic link, or a file with hard links.
 func (e *entry) isLink() bool { return e.link != identity{} || e.sig.shared }
+
+// leadsElsewhere reports whether e or was, the entry of the name in the last scan, is a link, and where it leads
+// has changed. was is nil if the name is new.
+func (e *entry) leadsElsewhere(was *entry) bool {
+	if was == nil || !e.isLink() && !was.isLink() {
+		return e.isLink()
+	}
+	return e.link != was.link || e.sig.identity != was.sig.identity || e.skip != was.skip || e.detail != was.detail
+}
 
 func (e *entry) isDir() bool { return strings.HasSuffix(e.path, "/") }
 

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strings"
 )
@@ -59,14 +58,16 @@ func (l loading) keeps(path string) bool { return l.keep != nil && l.keep(path) 
 // mode says which files keep the content that they have in the last Tree. The result moving has the files that
 // changed while they were read. For such a file the Tree has the last content, if there is any.
 func (r *reader) tree(root *os.Root, mode loading) (t Tree, moving []string) {
-	l := &loader{limits: r.limits, root: root, hold: mode.hold, waits: mode.waits, kept: map[string]*loaded{}}
+	l := &loader{loading: mode, root: root, kept: map[string]*loaded{}}
 	for path, content := range r.kept {
 		if mode.keeps(path) {
 			l.kept[path] = content
 		}
 	}
-	patched := !r.last.whole && l.patch(r.top, &r.last)
-	if !patched {
+	patched := !r.last.whole
+	if patched {
+		l.patch(r.top, &r.last)
+	} else {
 		l.whole(r.top)
 	}
 	left := map[string]bool{} // paths that the next Tree must look at again
@@ -80,19 +81,19 @@ func (r *reader) tree(root *os.Root, mode loading) (t Tree, moving []string) {
 	}
 	r.failed, r.open, r.unfinished = l.failed, l.open, l.unfinished
 	r.reads += l.reads
-	r.last = madeOf{files: l.files, skipped: l.skipped, changed: left, whole: l.full}
+	r.last = madeOf{files: l.files, skipped: l.skipped, changed: left}
 	return Tree{
 		Root: r.name, Revision: r.at.revision, Missing: r.top == nil, Files: l.files, Skipped: r.withOwn(l.skipped),
 	}, l.moving
 }
 
 // withOwn returns a list of the Skips in the parameter skipped and the Skips of the folder itself: an IgnoreFile that
-// is not used, and links that are not followed. The list is sorted by path.
+// is not used, and links to what is read by another path. The list is sorted by path.
 func (r *reader) withOwn(skipped []Skip) []Skip {
-	if r.top == nil || r.ignore.skip == nil && len(r.linkSkips) == 0 {
+	if r.top == nil || r.ignore.skip == nil && len(r.told) == 0 {
 		return skipped
 	}
-	all := slices.Concat(skipped, r.linkSkips)
+	all := slices.Concat(skipped, r.told)
 	if r.ignore.skip != nil {
 		all = append(all, *r.ignore.skip)
 	}
@@ -102,18 +103,13 @@ func (r *reader) withOwn(skipped []Skip) []Skip {
 
 // loader makes the files of a Tree from the entries of the last scan, and reads the content that is not known.
 type loader struct {
-	limits Limits
-	root   *os.Root
-	// hold and waits report whether a changed file keeps its last content (see loading): hold in any case, and waits
-	// while a program has the file open for writing.
-	hold  func(path string) bool
-	waits func(path string) bool
+	loading
+	root  *os.Root
 	kept  map[string]*loaded // content of files that vanished a moment ago and stay in the Tree
 	reads int
 
 	files   Files
 	skipped []Skip
-	full    bool     // there are more files or bytes than the limits allow
 	moving  []string // files that are changing now
 	held    []string // files that keep their last content, because hold or waits returned true
 	failed  []string // files that could not be read
@@ -123,13 +119,13 @@ type loader struct {
 }
 
 // patch makes l.files and l.skipped: it copies the lists of the last Tree, and updates the entries of the changed
-// files (last.changed). It returns false if the result exceeds a limit. The caller must then call the method whole.
-func (l *loader) patch(top *node, last *madeOf) bool {
+// files (last.changed).
+func (l *loader) patch(top *node, last *madeOf) {
 	var set []File
 	var gone []string
 	l.skipped = slices.DeleteFunc(slices.Clone(last.skipped), func(s Skip) bool { return last.changed[s.Path] })
 	for _, path := range slices.Sorted(maps.Keys(last.changed)) {
-		e := top.find(path)
+		e := top.at(path)
 		switch {
 		case e == nil && l.kept[path] != nil:
 			set = append(set, File{path, l.kept[path].content, l.kept[path].hash})
@@ -141,28 +137,16 @@ func (l *loader) patch(top *node, last *madeOf) bool {
 	}
 	l.files = last.files.With(set, gone)
 	l.sortSkipped()
-	return l.files.Len() <= l.limits.Files && l.files.Bytes() <= l.limits.TreeBytes
 }
 
-// whole makes l.files and l.skipped from all entries below the directory top. top is nil if the root is
-// missing. Files that exceed a limit are skipped.
+// whole makes l.files and l.skipped from all entries below the directory top. top is nil if the root is missing.
 func (l *loader) whole(top *node) {
-	l.skipped, l.held, l.moving, l.failed, l.open, l.unfinished = nil, nil, nil, nil, nil, nil
-	var all []reached
-	if top != nil {
-		all = top.all("", nil)
-	}
-	left := l.leaveOut(all)
-	var files []File
-	for _, r := range all {
-		if detail, out := left[r.entry]; out {
-			r.have, l.full = nil, true
-			l.skip(r.entry, TreeTooLarge, detail)
-		} else if l.load(r.entry) {
-			files = append(files, File{r.path, r.have.content, r.have.hash})
+	var files, kept []File
+	top.walk(func(_ *node, e *entry) {
+		if (e.skip != "" || !e.isDir()) && l.load(e) {
+			files = append(files, File{e.path, e.have.content, e.have.hash})
 		}
-	}
-	var kept []File
+	})
 	for path, k := range l.kept {
 		kept = append(kept, File{path, k.content, k.hash})
 	}
@@ -170,29 +154,15 @@ func (l *loader) whole(top *node) {
 	l.sortSkipped()
 }
 
-// reached is an entry that is a file, or a directory that is not read (entry.skip).
-type reached struct {
-	*entry
-	// dir is the directory that contains the entry. If the path has links, it is the directory that contains the
-	// first link.
-	dir string
-}
-
-// all appends to entries the files below n, and the directories below n that are not read (entry.skip). It returns
-// the extended slice. The parameter dir is the path of n.
-func (n *node) all(dir string, entries []reached) []reached {
-	if len(n.chain) > 0 {
-		dir = path.Dir(n.chain[0]) + "/"
+// walk calls visit for each entry below n, sorted by path, with the directory that has it. n may be nil.
+func (n *node) walk(visit func(in *node, e *entry)) {
+	if n == nil {
+		return
 	}
 	for _, e := range n.entries {
-		if e.skip != "" || !e.isDir() {
-			entries = append(entries, reached{e, dir})
-		}
-		if e.sub != nil {
-			entries = e.sub.all(e.path, entries)
-		}
+		visit(n, e)
+		e.sub.walk(visit)
 	}
-	return entries
 }
 
 func (l *loader) sortSkipped() {
@@ -223,6 +193,8 @@ func (l *loader) replaced(e *entry) bool {
 // reason.
 func (l *loader) load(e *entry) bool {
 	switch {
+	case e.instead != "":
+		return false
 	case e.skip != "":
 		l.skip(e, e.skip, e.detail)
 		return false

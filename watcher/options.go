@@ -12,13 +12,10 @@ type Limits struct {
 	FileBytes int64
 	// TreeBytes is the largest total size of the files in a Tree.
 	TreeBytes int64
-	// Files is the largest number of files in a Tree.
+	// Files is the largest number of files in a Tree. All links count.
 	Files int
 	// Dirs is the largest number of directories that are listed.
 	Dirs int
-	// Links limits how much is read a second time because links lead to directories that are also read elsewhere. It
-	// is the largest number of such directories and of the names in them, counted together.
-	Links int
 	// Depth is the deepest nesting of directories that are listed.
 	Depth int
 }
@@ -30,7 +27,6 @@ func DefaultLimits() Limits {
 		TreeBytes: 256 << 20,
 		Files:     500_000,
 		Dirs:      100_000,
-		Links:     10_000,
 		Depth:     64,
 	}
 }
@@ -47,6 +43,12 @@ type Options struct {
 	Takes func(name string) bool
 	// Ignore says which files and directories are left out.
 	Ignore Ignore
+	// Platform reports whether a path is the platform team's, so that nothing of it is left out for a limit of the folder
+	// (see parts). The path of a directory ends in "/". nil means that no path is.
+	Platform func(path string) bool
+	// EveryPath says that a path is more than the place of a file: what several links lead to is read at each of them, but
+	// not below itself. Otherwise it is read once (see visit).
+	EveryPath bool
 	// RenameQuiet is the debounce after one file was replaced by a rename, which is atomic. The default is 20 ms.
 	RenameQuiet time.Duration
 	// Quiet is the debounce after any other change. The default is 100 ms.
@@ -131,7 +133,6 @@ func (l Limits) withDefaults() Limits {
 		TreeBytes: cmp.Or(l.TreeBytes, d.TreeBytes),
 		Files:     cmp.Or(l.Files, d.Files),
 		Dirs:      cmp.Or(l.Dirs, d.Dirs),
-		Links:     cmp.Or(l.Links, d.Links),
 		Depth:     cmp.Or(l.Depth, d.Depth),
 	}
 }

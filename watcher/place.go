@@ -63,7 +63,7 @@ func resolve(name string) (place, error) {
 	if err != nil {
 		return at, err
 	}
-	hops, rest := 0, parts(abs)
+	hops, rest := 0, elements(abs)
 	for len(rest) > 0 {
 		next := filepath.Join(at.path, rest[0]) // ".." is safe: at.path is free of links
 		rest = rest[1:]
@@ -76,7 +76,7 @@ func resolve(name string) (place, error) {
 			if filepath.IsAbs(target) {
 				at.path = "/"
 			}
-			rest = append(parts(target), rest...)
+			rest = append(elements(target), rest...)
 			continue
 		}
 		if _, err := os.Lstat(next); err != nil {
@@ -92,7 +92,7 @@ func resolve(name string) (place, error) {
 	return at, nil
 }
 
-// parts splits a path into its elements, without empty ones.
-func parts(path string) []string {
+// elements splits a path into its elements, without empty ones.
+func elements(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
 }

@@ -81,14 +81,16 @@ type reader struct {
 	kept map[string]*loaded
 	// enter is called with each new directory (see the field enter of scan).
 	enter func(dir string, id identity)
-	// known counts the directories and names below top, for the limits.
-	known scanned
+	// platform and everyPath are the Options of these names.
+	platform  func(path string) bool
+	everyPath bool
+	// total is the size of what is known below top. had is that of each part (see parts) after the last deep scan.
+	total size
+	had   map[string]size
 	// ways has the paths of each known directory.
-	ways map[identity]*ways
-	// linkSkips are the problems of links that were followed, but lead to directories that a limit leaves out (see
-	// todo.skips). They are stored here, because the entry of such a link does not have its problem.
-	linkSkips []Skip
-	last      madeOf // the content of the last Tree, and the changes since then
+	ways map[identity][]string
+	told []Skip // links to what is read by another path
+	last madeOf // the content of the last Tree, and the changes since then
 	// reads is how many files were opened, for tests.
 	reads int
 }
@@ -96,7 +98,7 @@ type reader struct {
 func newReader(opt Options) *reader {
 	return &reader{
 		name: opt.Root, limits: opt.Limits, takes: opt.Takes, ignore: newIgnoring(opt), kept: map[string]*loaded{},
-		last: madeOf{whole: true},
+		platform: opt.Platform, everyPath: opt.EveryPath, last: madeOf{whole: true},
 	}
 }
 
@@ -110,7 +112,9 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	if everywhere {
 		r.ignore.refresh(root)
 	}
-	s := &scan{limits: r.limits, takes: r.takes, ignore: r.ignore.rules, root: root, kept: r.kept, enter: r.enter}
+	s := &scan{
+		limits: r.limits, takes: r.takes, ignore: r.ignore.rules, root: root, kept: r.kept, enter: r.enter, everyPath: r.everyPath,
+	}
 	defer func() { r.last.note(changes, s.unread) }()
 	if !sameSkip(before, r.ignore.skip) {
 		s.change(IgnoreFile, written)
@@ -118,9 +122,9 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 	if everywhere {
 		return r.lookEverywhere(s, at)
 	}
-	s.scanned, s.ways = r.known, r.ways
+	s.total, s.ways = r.total, r.ways
 	err = s.revisit(r.top, dirs)
-	r.known = s.scanned
+	r.total = s.total
 	return s.changes, err != nil || s.stale || r.ignore.moved(root), nil
 }
 
@@ -128,13 +132,19 @@ func (r *reader) look(root *os.Root, at place, dirs where) (changes []change, st
 // the root. The results are those of look.
 func (r *reader) lookEverywhere(s *scan, at place) (changes []change, stale bool, err error) {
 	before, was := r.top, r.at
-	s.deep, s.ways, r.at = true, map[identity]*ways{}, at
+	s.deep, s.ways, r.at = true, map[identity][]string{}, at
+	s.parts = &parts{limits: r.limits, platform: r.platform, sizes: map[string]size{}, had: r.had, out: map[string]bool{}}
 	top, err := s.list(&visit{old: before})
-	if err != nil {
-		return s.changes, false, err
+	if err == nil {
+		err = s.drain(top)
 	}
-	s.drain(top)
-	r.top, r.known, r.ways, r.linkSkips = top, s.scanned, s.ways, s.skips
+	if err == nil {
+		err = s.leaveOut(before, top)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	r.top, r.had, r.total, r.ways, r.told = top, s.parts.sizes, s.parts.total(), s.ways, s.tellings()
 	for _, path := range r.failed {
 		s.change(path, reread)
 	}

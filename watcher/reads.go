@@ -1,19 +1,11 @@
 package watcher
 
-import (
-	"path"
-	"strings"
-)
+import "strings"
 
 // Reads reports whether the watcher would read a regular file with this name. The file need not exist. The name is a
-// path relative to the root, with slashes. Reads checks the name with Options.Takes and with the patterns of
-// Options.Ignore. Files that are hidden or in a hidden directory are not read. The result is also false if the root
-// cannot be opened.
+// path relative to the root, with slashes. The result is also false if the root cannot be opened.
 func Reads(opt Options, name string) bool {
 	opt = opt.withDefaults()
-	if !opt.Takes(path.Base(name)) {
-		return false
-	}
 	root, _, err := openRoot(opt.Root)
 	if err != nil {
 		return false
@@ -21,27 +13,32 @@ func Reads(opt Options, name string) bool {
 	defer root.Close()
 	ignore := newIgnoring(opt)
 	ignore.refresh(root)
-	for at, part := range pathParts(name) {
-		if strings.HasPrefix(part, ".") || ignore.rules.match(at) {
+	return opt.selects(ignore.rules, name)
+}
+
+// Selects returns a function that reports whether the watcher reads the file at a path, which is relative to
+// the root and has slashes. ignoreFile is the content of the folder's IgnoreFile, or nil if there is none; it
+// counts only if o.Ignore.File is IgnoreRead.
+func (o Options) Selects(ignoreFile []byte) func(file string) bool {
+	o = o.withDefaults()
+	ignore := newIgnoring(o)
+	if o.Ignore.File == IgnoreRead {
+		ignore.adopt(ignoreFile)
+	}
+	return func(file string) bool { return o.selects(ignore.rules, file) }
+}
+
+// selects reports whether a file is read, by its path: hidden files and directories are not, nor what the rules leave
+// out. It does not check limits, links and the type of the file.
+func (o Options) selects(ignored ignoreRules, file string) bool {
+	for i, c := range file {
+		if c == '/' && ignored.match(file[:i+1]) {
 			return false
 		}
 	}
-	return true
+	hidden := strings.HasPrefix(file, ".") || strings.Contains(file, "/.")
+	return !hidden && !ignored.match(file) && o.Takes(file[strings.LastIndex(file, "/")+1:])
 }
 
-// pathParts returns an iterator over the directories above a file, and then the file itself. The parameter name
-// is the path of the file. The iterator yields the path of each, which ends in "/" for a directory, and the
-// last element of that path.
-func pathParts(name string) func(yield func(at, part string) bool) {
-	return func(yield func(at, part string) bool) {
-		for i, c := range name + "/" {
-			if c != '/' {
-				continue
-			}
-			at := name[:min(i+1, len(name))]
-			if !yield(at, path.Base(at)) {
-				return
-			}
-		}
-	}
-}
+// WithDefaults returns the limits with defaults for zero values.
+func (l Limits) WithDefaults() Limits { return l.withDefaults() }

@@ -19,11 +19,11 @@ const crowdShare = 8
 func (s *scan) revisit(top *node, dirs where) error {
 	var paths []string
 	for id := range dirs {
-		paths = append(paths, s.ways[id].all()...)
+		paths = append(paths, s.ways[id]...)
 	}
 	slices.Sort(paths) // a directory comes before the directories in it
 	for _, dir := range paths {
-		n, up := top.down(dir)
+		n := top.down(dir)
 		if n == nil {
 			continue // it was removed, which the directory above has shown
 		}
@@ -35,32 +35,35 @@ func (s *scan) revisit(top *node, dirs where) error {
 		if names == nil || (len(names)+len(n.links))*crowdShare > len(n.entries) {
 			visit = s.relist
 		}
-		if err := visit(dir, up, n, names); err != nil {
+		if err := visit(dir, n, names); err != nil {
 			return err
 		}
-		s.drain(top)
+		if err := s.drain(top); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// down returns the directory at the path dir below n. The result up has the identities of the directories above
-// it. The results are nil if the directory is not known or was not read.
-func (n *node) down(dir string) (found *node, up []identity) {
+// down returns the directory at the path dir below n. It returns nil if the directory is not known or was not read.
+func (n *node) down(dir string) *node {
 	for at := 0; at < len(dir); {
 		at += strings.IndexByte(dir[at:], '/') + 1
 		i, known := n.index(dir[:at])
 		if !known || n.entries[i].sub == nil || n.entries[i].skip != "" {
-			return nil, nil
+			return nil
 		}
-		up = append(up, n.id)
 		n = n.entries[i].sub
 	}
-	return n, up
+	return n
 }
 
-// find returns the entry of the file at path below n, or nil if there is none.
-func (n *node) find(path string) *entry {
-	if n, _ = n.down(path[:strings.LastIndexByte(path, '/')+1]); n == nil {
+// at returns the entry with a path below n, or nil if there is none. n may be nil.
+func (n *node) at(path string) *entry {
+	if n == nil {
+		return nil
+	}
+	if n = n.down(path[:strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')+1]); n == nil {
 		return nil
 	}
 	if i, known := n.index(path); known {
@@ -75,11 +78,10 @@ func (n *node) index(path string) (int, bool) {
 	return sort.Find(len(n.entries), func(i int) int { return strings.Compare(path, n.entries[i].path) })
 }
 
-// relist lists the directory n at the path dir again, and replaces its known entries. The parameter up has the
-// directories above n. relist returns an error if the directory cannot be read or exceeds a limit, or if the path
-// belongs to another directory now.
-func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) error {
-	fresh, err := s.list(&visit{dir: dir, old: n, up: up, links: n.chain, counted: true})
+// relist lists the directory n at the path dir again, and replaces its known entries. It returns an error if the directory
+// cannot be read or exceeds a limit, or if the path belongs to another directory now.
+func (s *scan) relist(dir string, n *node, _ map[string]bool) error {
+	fresh, err := s.list(&visit{dir: dir, old: n, rank: n.rank})
 	if err != nil {
 		return err
 	}
@@ -93,10 +95,9 @@ func (s *scan) relist(dir string, up []identity, n *node, _ map[string]bool) err
 func otherDir(dir string) error { return fmt.Errorf("%s: another directory took its place", dir) }
 
 // lookAt compares some entries of the directory n with the folder: those in names, and all links. All other
-// entries stay as they are known. The parameter dir is the path of n, and the parameter up has the directories above
-// n. lookAt returns an error if the directory cannot be read or exceeds a limit, or if the path belongs to another
-// directory now.
-func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool) error {
+// entries stay as they are known. The parameter dir is the path of n. lookAt returns an error if the directory cannot
+// be read or exceeds a limit, or if the path belongs to another directory now.
+func (s *scan) lookAt(dir string, n *node, names map[string]bool) error {
 	here, err := s.root.OpenRoot(rootName(dir))
 	if err != nil {
 		return err
@@ -115,20 +116,20 @@ func (s *scan) lookAt(dir string, up []identity, n *node, names map[string]bool)
 	}
 	maps.Copy(all, names)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		var found []entry
+		var found []*entry
 		e, ok := s.entry(dir, name, func() (fs.FileInfo, error) { return here.Lstat(name) })
 		if ok {
-			found = append(found, e)
+			found = append(found, &e)
 		}
 		if e.sig.shared && !n.links[name] {
-			return s.relist(dir, up, n, nil) // other names of the file may be here, too
+			return s.relist(dir, n, nil) // other names of the file may be here, too
 		}
 		n.linked(name, e.isLink())
 		before := n.named(dir + name)
-		if err := s.recount(dir, n, len(found)-len(before)); err != nil {
+		if err := s.grow(own(found).plus(own(before), -1)); err != nil {
 			return err
 		}
-		n.replace(before, s.merge(listing{dir, append(slices.Clip(up), n.id), n}, before, found))
+		n.replace(before, s.merge(&visit{dir: dir, rank: n.rank}, before, found))
 	}
 	return nil
 }

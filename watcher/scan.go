@@ -19,10 +19,15 @@ type scan struct {
 	// enter, if not nil, is called with each directory that is new or part of a deep scan. The call comes before
 	// the directory is listed, so that later changes cause an event.
 	enter func(dir string, id identity)
-	// deep is true if unchanged directories are listed, too.
+	// deep is true if unchanged directories are listed, too. Only a deep scan follows links and leaves parts out.
 	deep bool
-	// ways has the paths of each known directory.
-	ways map[identity]*ways
+	// everyPath is Options.EveryPath.
+	everyPath bool
+	// ways has the paths by which each directory is known. It has several for one that is mounted twice, and with everyPath.
+	ways map[identity][]string
+	// total is the size of the folder. parts has it in a deep scan.
+	total size
+	parts *parts // nil unless deep
 
 	changes []change
 	// unread is true if a directory cannot be listed now, or if a directory that could not be listed before can be
@@ -30,44 +35,12 @@ type scan struct {
 	unread bool
 	// stale is true if everything must be scanned again, for example because something vanished.
 	stale bool
-	scanned
 	todo
 }
 
-// scanned counts listed directories and names, for the limits.
-type scanned struct {
-	plain  tally // paths without a link
-	linked tally // directories that are reached only by links
-	// again counts the directories that links lead to a second time, and the names in them.
-	again int
-}
-
-// tally counts directories and the names in them.
-type tally struct{ dirs, names int }
-
-// ways are the known paths of one directory. Links can give a directory several paths.
-type ways struct {
-	paths []string
-	// plain is the path without a link. hasPlain is true if there is such a path.
-	plain    string
-	hasPlain bool
-	// names is how many entries the directory has.
-	names int
-}
-
-// all returns every known path by which the directory can be reached. It returns nil if w is nil, which means that
-// the directory is not known.
-func (w *ways) all() []string {
-	if w == nil {
-		return nil
-	}
-	return w.paths
-}
-
 // list reads the directory of v, compares its entries with the known ones, and queues the directories in it
-// that must be listed. It returns errLoop if a link makes the directory contain itself, errTooMany or errLinks
-// if a limit is exceeded, and any error of the system. It returns errLater if it put v into the queue again,
-// because the directory has so many names that others come first.
+// that must be listed. It returns errElsewhere if the directory is read by another path, errFull if a limit is exceeded, and
+// any error of the system.
 func (s *scan) list(v *visit) (*node, error) {
 	f, err := s.root.OpenFile(rootName(v.dir), os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -78,45 +51,56 @@ func (s *scan) list(v *visit) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{id: signatureOf(info).identity, chain: v.links}
-	if slices.Contains(v.up, n.id) {
-		return nil, errLoop
+	n := &node{id: signatureOf(info).identity, rank: v.rank}
+	v.id = n.id
+	if s.elsewhere(v) {
+		return nil, errElsewhere
 	}
-	n.again = len(v.links) > 0 && s.elsewhere(v.dir, n.id)
 	if s.deep || v.old == nil || v.old.id != n.id || s.ways[n.id] == nil {
-		s.note(v.dir, n)
+		s.note(v.dir, n.id)
 	}
 	found, err := s.read(f, v.dir, n)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.count(v, n, len(found)); err != nil {
-		return nil, err
-	}
 	var before []*entry
+	by := own(found)
 	if v.old != nil {
 		before = v.old.entries
+		by = by.plus(own(before), -1)
 	}
-	n.entries = s.merge(listing{v.dir, append(slices.Clip(v.up), n.id), n}, before, found)
+	if s.deep {
+		err = s.parts.charge(v.dir, found)
+	} else {
+		err = s.grow(by)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.entries = s.merge(v, before, found)
 	return n, nil
 }
 
-// note records that the directory n has the path dir, and calls s.enter, which watches the directory. It must
+// grow adds to the size of the folder in a scan that is not deep. It returns errFull, and adds nothing, if the folder then
+// has more than a limit: a deep scan has to say what is left out.
+func (s *scan) grow(by size) error {
+	for what, most := range s.limits.most() {
+		if by[what] > 0 && s.total[what]+by[what] > most {
+			return errFull
+		}
+	}
+	s.total = s.total.plus(by, 1)
+	return nil
+}
+
+// note records that a directory has the path dir, and calls s.enter, which watches the directory. It must
 // be called before the directory is listed, so that no later change is missed.
-func (s *scan) note(dir string, n *node) {
+func (s *scan) note(dir string, id identity) {
 	if s.enter != nil {
-		s.enter(dir, n.id)
+		s.enter(dir, id)
 	}
-	w := s.ways[n.id]
-	if w == nil {
-		w = &ways{}
-		s.ways[n.id] = w
-	}
-	if !slices.Contains(w.paths, dir) {
-		w.paths = append(w.paths, dir)
-	}
-	if len(n.chain) == 0 {
-		w.plain, w.hasPlain = dir, true
+	if !slices.Contains(s.ways[id], dir) {
+		s.ways[id] = append(s.ways[id], dir)
 	}
 }
 
@@ -129,21 +113,24 @@ func rootName(dir string) string {
 }
 
 // read returns the entries of the directory f, sorted by path. It does not read subdirectories. The parameter dir is
-// the path of f. read also records in the node n which of the names are links. It returns errTooMany if the
-// directory has more entries than the limits allow.
-func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
-	var found []entry
+// the path of f. read also records in the node n which of the names are links. It returns errFull if the
+// directory has more entries than the limits allow, and cannot be left out.
+func (s *scan) read(f *os.File, dir string, n *node) ([]*entry, error) {
+	var found []*entry
 	for {
 		batch, err := f.ReadDir(1024)
 		for _, d := range batch {
 			e, ok := s.entry(dir, d.Name(), d.Info)
 			if ok {
-				found = append(found, e)
+				found = append(found, &e)
 			}
 			n.linked(d.Name(), e.isLink())
 		}
-		if len(found) > s.mostNames(dir) {
-			return nil, errTooMany
+		if len(found) > s.limits.Files+s.limits.Dirs {
+			if !s.deep || s.parts.owns(s.parts.of(dir)) {
+				return nil, errFull
+			}
+			break // it exceeds a limit alone, and is left out
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -152,43 +139,55 @@ func (s *scan) read(f *os.File, dir string, n *node) ([]entry, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(found, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(found, func(a, b *entry) int { return strings.Compare(a.path, b.path) })
 	return found, nil
 }
 
-// listing is a directory that merge compares with what is known of it from an earlier scan.
-type listing struct {
-	dir string
-	up  []identity // the directories above, and this one
-	n   *node
-}
-
-// merge compares the entries that a directory has now (found) with its known entries (before). It records the
+// merge compares the entries that the directory of v has now (found) with its known entries (before). It records the
 // changes, and queues directories that must be listed. It returns the new known entries: for an unchanged
 // entry, that is the known entry itself. All lists are sorted by path.
-func (s *scan) merge(l listing, before []*entry, found []entry) []*entry {
+//
+// A link, symbolic or hard, that is new, gone, or leads elsewhere may change which links are followed, anywhere. So a scan
+// that is not deep leaves such a link as it was known, and sets s.stale. It does the same for what a limit leaves out.
+func (s *scan) merge(v *visit, before, found []*entry) []*entry {
 	out := make([]*entry, 0, len(found))
+	leave := func(e *entry) {
+		if s.deep || !e.isLink() {
+			s.gone(e)
+			return
+		}
+		s.stale = true
+		out = append(out, e)
+	}
 	for _, e := range found {
 		for len(before) > 0 && before[0].path < e.path {
-			s.gone(before[0])
+			leave(before[0])
 			before = before[1:]
 		}
 		var was *entry
 		if len(before) > 0 && before[0].path == e.path {
 			was, before = before[0], before[1:]
 		}
+		if !s.deep && (e.leadsElsewhere(was) || was != nil && was.skip == TreeTooLarge) {
+			s.stale = true
+			if was != nil {
+				out = append(out, was)
+			}
+			continue
+		}
 		if e.isDir() {
-			s.descend(l, &e, was)
+			s.descend(v, e, was)
 		} else {
-			s.compare(&e, was)
+			s.compare(e, was)
 		}
-		if was == nil || *was != e {
-			was = &e
+		if was == nil || *was != *e || s.deep && e.isDir() {
+			was = e
 		}
+		s.noteLink(was, v.rank)
 		out = append(out, was)
 	}
 	for _, e := range before {
-		s.gone(e)
+		leave(e)
 	}
 	return out
 }
@@ -205,6 +204,9 @@ func (s *scan) compare(e, was *entry) {
 		return
 	}
 	e.have = was.have
+	if e.link != (identity{}) && e.skip == "" {
+		e.instead = was.instead // until readOnce
+	}
 	switch {
 	case !e.sameState(was):
 		if e.skip == "" && was.skip == "" && e.sig.identity != was.sig.identity && e.sig.size > 0 {
@@ -221,7 +223,7 @@ func (s *scan) compare(e, was *entry) {
 
 // skipped returns a copy of n in which every file and directory is skipped, with the given reason and message.
 func (n *node) skipped(why SkipReason, detail string) *node {
-	c := &node{id: n.id, links: n.links, entries: make([]*entry, len(n.entries))}
+	c := &node{id: n.id, rank: n.rank, links: n.links, entries: make([]*entry, len(n.entries))}
 	for i, e := range n.entries {
 		e := *e
 		e.skip, e.detail = why, detail
@@ -234,28 +236,35 @@ func (n *node) skipped(why SkipReason, detail string) *node {
 }
 
 // collapse replaces all changes below a path by one change of kind flipped. It is called if the link to a
-// directory was replaced: then everything below the link changed at once. It also removes from s.kept the
-// content of files that vanished below the path.
+// directory was replaced: then everything below the link changed at once.
 func (s *scan) collapse(path string) {
+	s.dropChanges(path)
+	s.changes = append(s.changes, change{path, flipped})
+}
+
+// dropChanges removes all changes below a path, and from s.kept the content of files that vanished there.
+func (s *scan) dropChanges(path string) {
 	s.changes = slices.DeleteFunc(s.changes, func(c change) bool {
-		below := strings.HasPrefix(c.path, path)
+		below := c.path == path || strings.HasPrefix(c.path, path) && rootName(path) != path
 		if below {
 			delete(s.kept, c.path)
 		}
 		return below
 	})
-	s.changes = append(s.changes, change{path, flipped})
 }
 
 // gone records that e, and everything below it, was removed. The last content of each file stays in s.kept for
 // a while, in case the file comes back.
 func (s *scan) gone(e *entry) {
 	if e.sub != nil {
+		if !s.deep {
+			s.total = s.total.plus(own(e.sub.entries), -1)
+		}
 		for _, below := range e.sub.entries {
 			s.gone(below)
 		}
 	}
-	if e.isDir() && e.skip == "" {
+	if e.isDir() && e.skip == "" && e.instead == "" {
 		return
 	}
 	s.change(e.path, removed)

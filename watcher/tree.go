@@ -55,10 +55,12 @@ type SkipReason string
 const (
 	TooLarge     SkipReason = "FileTooLarge"   // larger than Limits.FileBytes
 	TreeTooLarge SkipReason = "TreeTooLarge"   // the Tree's bytes, files, directories or depth would exceed Limits
-	TooManyLinks SkipReason = "TooManyLinks"   // links lead to the same directories more often than Limits.Links
 	BeingWritten SkipReason = "BeingWritten"   // a program has it open for writing, and no content is known
 	NotRegular   SkipReason = "NotRegularFile" // FIFO, socket, device, directory named x.yaml
 	LeavesRoot   SkipReason = "LinkLeavesRoot" // a symbolic link that leaves the root or is absolute
 	Replaced     SkipReason = "FileReplaced"   // it is mounted by itself, and the mounted file was deleted or replaced
 	Unreadable   SkipReason = "Unreadable"     // it cannot be read, for example because of an error of the system
+	// ReadElsewhere is the reason for a symbolic link to a file or directory that is read by another path. It differs from
+	// the others: nothing is missing, and what was read by the link before counts as deleted.
+	ReadElsewhere SkipReason = "ReadElsewhere"
 )

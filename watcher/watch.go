@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -235,13 +236,16 @@ func (w *watch) open() (*os.Root, place, error) {
 }
 
 // look compares the folder with its known state and returns the changes. It compares only the names in dirs, unless
-// full is true or the root is another directory than before. It returns an error only if it had to compare the whole
+// full is true, the root is another directory than before, or the names say that it must be everything. It returns an error only if it had to compare the whole
 // folder, but could not list the root.
 func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
+	var some []change
 	if !full && w.reader.top != nil && at.same(w.reader.at) {
 		changes, stale, err := w.reader.look(root, at, dirs)
-		w.stale = stale || err != nil
-		return changes, nil
+		if !stale && err == nil {
+			return changes, nil
+		}
+		some = changes
 	}
 	runtime.LockOSThread() // ThreadTime measures this thread
 	defer runtime.UnlockOSThread()
@@ -252,16 +256,16 @@ func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, 
 	cpu = ThreadTime() - cpu
 	w.opt.Stats.Scans.Add(1)
 	w.opt.Stats.ScanTime.Add(int64(cpu))
-	if err != nil {
-		return nil, err
-	}
-	w.stale, w.nextLog = stale, time.Time{}
 	pause := w.opt.FallbackScan
 	if w.reader.ignore.waits() {
 		pause = min(pause, writersPoll)
 	}
 	w.nextScan = time.Now().Add(max(pause, restFactor*cpu))
-	return changes, nil
+	if err != nil {
+		return nil, err
+	}
+	w.stale, w.nextLog = stale, time.Time{}
+	return slices.Concat(some, changes), nil
 }
 
 // lack records that the root is missing or cannot be read, and returns the changes that follow from this (see
@@ -271,7 +275,7 @@ func (w *watch) lack(now time.Time, err error) []change {
 		w.nextLog = now.Add(missingLog)
 		w.log.Warn().Str("folder", w.opt.Root).Err(reason(err)).Msg("the folder can not be read; waiting for it")
 	}
-	w.stale, w.nextScan = false, now.Add(w.opt.FallbackScan)
+	w.stale, w.nextScan = false, later(w.nextScan, now.Add(w.opt.FallbackScan))
 	w.events.watchVia()
 	if missing(err) {
 		return w.reader.lose()

@@ -24,7 +24,6 @@ import (
 //
 //	flags: FLAGS        of `gatefold validate`; $DIR is the folder
 //	link: NAME TARGET   the folder has this symbolic link
-//	links: 25 a/$N ../b the folder has as many, $N counts them
 //	serve: FLAGS        the problem is one of `gatefold serve`, after the next change:
 //	then remove: NAME   the file, or the folder with ".", goes
 //
@@ -54,9 +53,6 @@ func exampleText(archive *txtar.Archive, p manifest.Problem, usual map[string]st
 			fmt.Fprintf(&text, "Validated with `%s`.\n\n", strings.ReplaceAll(strings.Join(fields, " "), "$DIR", "DIR"))
 		case "link":
 			fmt.Fprintf(&text, "`%s` is a link to `%s`.\n\n", fields[0], fields[1])
-		case "links":
-			name := func(n string) string { return strings.ReplaceAll(fields[1], "$N", n) }
-			fmt.Fprintf(&text, "`%s` to `%s` are links to `%s`.\n\n", name("1"), name(fields[0]), fields[2])
 		case "serve":
 			fmt.Fprintf(&text, "Found by `%s`, after the folder has changed.\n\n", strings.Join(append([]string{"gatefold serve DIR"}, fields...), " "))
 		case "then remove":
@@ -150,10 +146,6 @@ func problemsOf(t *testing.T, archive *txtar.Archive, code string) []manifest.Pr
 			validateFlags = append(validateFlags, fields...)
 		case "link":
 			link(t, filepath.Join(dir, fields[0]), fields[1])
-		case "links":
-			for n := range number(t, fields[0]) {
-				link(t, filepath.Join(dir, strings.ReplaceAll(fields[1], "$N", fmt.Sprint(n+1))), fields[2])
-			}
 		case "serve":
 			served, serveFlags = true, fields
 		case "then remove":

@@ -55,7 +55,7 @@ func TestLinkFansHoldUpNobody(t *testing.T) {
 	admin := client{address: s.admin, timeout: patience}
 	envoytest.Wait(t, "the problem of a-team", func() error {
 		_, body, err := admin.get(t.Context(), "/api/v1/problems")
-		if err == nil && !strings.Contains(string(body), `"code": "TooManyLinks"`) {
+		if err == nil && !strings.Contains(string(body), `"code": "ReadElsewhere"`) {
 			err = fmt.Errorf("there is %.300s", body)
 		}
 		if err == nil && !strings.Contains(string(body), `"file": "a-team/z`) {

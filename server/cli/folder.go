@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -108,11 +109,14 @@ func (o *folderOptions) folder(dir string) (folder engine.Folder, err error) {
 	if len(clusterPaths) > 0 && !clusterPaths.Match(watcher.IgnoreFile) {
 		ignore.File = watcher.IgnoreForbidden
 	}
+	platform := func(path string) bool {
+		return clusterPaths.Match(path) || strings.HasSuffix(path, "/") && clusterPaths.Match(path+"any.yaml")
+	}
 	if o.overGuard {
 		o.like.Options.Guard = o.routes.Guard
 	}
 	return engine.Folder{
-		Watch:  watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore},
+		Watch:  watcher.Options{Root: dir, Limits: o.tree, Ignore: ignore, Platform: platform},
 		Store:  store.Options{Limits: o.store, ClusterPaths: clusterPaths, PathPrefix: o.prefix, Kgateway: o.kgateway},
 		Routes: o.routes, Like: o.like, Secrets: o.secrets,
 	}, nil

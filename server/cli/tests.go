@@ -169,6 +169,9 @@ func (o *testOptions) readTests(ctx context.Context, dir, prefix string) (all te
 		return all, err
 	}
 	for _, skipped := range tree.Skipped {
+		if skipped.Reason == watcher.ReadElsewhere {
+			continue
+		}
 		all.problems = append(all.problems, manifest.Problem{
 			Code: string(skipped.Reason), Severity: manifest.Error, File: path.Join(prefix, skipped.Path),
 			Message: "the file is not read: " + skipped.Detail,

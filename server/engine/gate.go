@@ -104,7 +104,7 @@ func (g *gate) split(tree watcher.Tree) (rest watcher.Tree, changed bool) {
 	g.skipped = map[string]manifest.Problem{}
 	others := tree.Skipped[:0:0]
 	for _, skip := range tree.Skipped {
-		if !isTests(skip.Path) {
+		if !isTests(skip.Path) || skip.Reason == watcher.ReadElsewhere {
 			others = append(others, skip)
 			continue
 		}

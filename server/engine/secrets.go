@@ -60,7 +60,7 @@ func secretFile(name string) bool {
 
 // watchSecrets returns the options to watch a secret folder.
 func watchSecrets(dir string, limits watcher.Limits) watcher.Options {
-	return watcher.Options{Root: dir, Limits: limits, Takes: secretFile}
+	return watcher.Options{Root: dir, Limits: limits, Takes: secretFile, EveryPath: true}
 }
 
 // openSecrets reads a secret folder. It returns nil if dir is "", and an error if the folder cannot be read.

@@ -31,6 +31,7 @@ func ofFiles() []Entry {
 		{"NoTests", Warning, "`gatefold serve --gate-tests` has no files of tests to run: a revision is applied without any.", "Write lines into a file named `requests` beside the YAML, or leave out `--gate-tests`. [Lines of tests](tests.md) has all words."},
 		{"NotASecret", Error, "A file or folder in `--secret-dir` is not at `NAMESPACE/NAME/tls.crt`, `tls.key` or `ca.crt`.", "Rename it, or link it to such a name."},
 		{"NotRegularFile", Error, "A FIFO, socket, device or folder has the name of a YAML file. gatefold does not read it.", "Remove or rename it."},
+		{"ReadElsewhere", Warning, "A symbolic link leads to a file or folder that gatefold reads by another path, which the problem names. Nothing is missing: each file is read once. Path policies count for the path that is read.", "Remove the link, or ignore the warning."},
 		{"RevisionInvalid", Error, "`gatefold serve --strict` does not apply the newest change, because it brings an error that what is served does not have. gatefold still serves the revision before. With `--cluster-paths`, an error outside of the cluster paths holds the namespaces of its file alone.", "Correct the errors that are listed beside it."},
 		{"TestFailed", Error, "With `gatefold serve --gate-tests`: what happens to the request of this line is not what the line says. Changes are held back (`TestsFailed`), unless the message says that the test fails on what is served, too.", "Correct the folder, or the line if it expects the wrong thing."},
 		{"TestsFailed", Error, "With `gatefold serve --gate-tests`: a test fails, cannot be read, or takes too long. gatefold applies none of the folder's changes, and still serves the last revision that passed. With path policies, a test outside of `--cluster-paths` holds back only the namespaces that the message names.", "Correct the folder or its tests; `gatefold test` shows all that fail."},
@@ -38,9 +39,8 @@ func ofFiles() []Entry {
 		{"TooDeep", Error, "Values are nested too deeply (64 levels), which no object needs. Often a bracket is not closed.", "Close the bracket, or correct the indentation."},
 		{"TooManyAliases", Error, "The aliases of the document stand for more than 10,000 values.", "Write the values out, or use fewer aliases."},
 		{"TooManyDocuments", Error, "The file has more documents than `--max-documents`.", "Split the file, or raise the limit."},
-		{"TooManyLinks", Error, "Symbolic links lead to the same folders too often. gatefold does not follow those above the limit.", "Remove links, or serve the folders themselves."},
 		{"TooManyObjects", Error, "The folder has more objects than `--max-objects`. gatefold still serves the state before.", "Remove objects, or raise the limit."},
-		{"TreeTooLarge", Error, "The folder has more files, folders or bytes than the limits (`--max-files`, `--max-tree-bytes`), or is nested too deeply. What is left out is still served as it was.", "Remove files, leave some out with `.gatefoldignore`, or raise the limit."},
+		{"TreeTooLarge", Error, "The folder has more files, folders or bytes than the limits (`--max-files`, `--max-tree-bytes`), or is nested too deeply. What grew most since it had fewer is not read; what was served of it stays.", "Remove files, leave some out with `.gatefoldignore`, or raise the limit."},
 		{"Unreadable", Error, "The system does not let gatefold read the file or folder. What it defined before is still served.", "Correct the permissions, or remove the file."},
 	}
 }

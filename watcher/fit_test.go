@@ -2,56 +2,12 @@ package watcher
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// What is beyond a limit is taken from those that have most, at each level by itself.
-func TestSharesAreEqual(t *testing.T) {
-	for _, test := range []struct {
-		limit        int64
-		things, want string // NAME*COUNT
-	}{
-		{10, "a/*3 b/*4", "a/*3 b/*4"},
-		{10, "a/*1000 b/*4", "a/*6 b/*4"},
-		{10, "z/*1000 b/*4 c/*1", "b/*4 c/*1 z/*5"},
-		{9, "a/*100 b/*100 c/*100", "a/*3 b/*3 c/*3"},
-		{12, "t/a/*1000 t/b/*2 t/c/*2 p/*1", "p/*1 t/a/*7 t/b/*2 t/c/*2"},
-		{12, "t/a/*1000 t/b/*1000 p/*1000", "p/*6 t/a/*3 t/b/*3"},
-		{12, "t/*1000 t/b/*2", "t/*10 t/b/*2"},
-	} {
-		var queue shares[string]
-		for thing := range strings.FieldsSeq(test.things) {
-			var n int
-			name, count, _ := strings.Cut(thing, "*")
-			_, err := fmt.Sscan(count, &n)
-			must(t, err)
-			for range n {
-				queue.push(name, 1, name)
-			}
-		}
-		got := map[string]int{}
-		for left := test.limit; left > 0; left-- {
-			next, up, ok := queue.pop()
-			if !ok {
-				break
-			}
-			got[next.thing]++
-			queue.charge(up, 1)
-		}
-		var words []string
-		for _, name := range slices.Sorted(maps.Keys(got)) {
-			words = append(words, fmt.Sprintf("%s*%d", name, got[name]))
-		}
-		if got := strings.Join(words, " "); got != test.want {
-			t.Errorf("%d of %s: %s, want %s", test.limit, test.things, got, test.want)
-		}
-	}
-}
 
 // fan makes directories of which each has k links to the next one.
 func fan(t *testing.T, k int, elem ...string) {
@@ -91,24 +47,24 @@ type siege struct {
 
 func sieges() []siege {
 	return []siege{
-		{"fan", func(t *testing.T, dir string) { fan(t, 6, dir) }, []SkipReason{TooManyLinks}},
+		{"fan", func(t *testing.T, dir string) { fan(t, 6, dir) }, []SkipReason{ReadElsewhere}},
 		{"links", func(t *testing.T, dir string) {
 			put(t, "1", dir, "real", "x.yaml")
 			names(t, 300, dir, func(path string) error { return os.Symlink("real", path) })
-		}, []SkipReason{TooManyLinks}},
+		}, []SkipReason{ReadElsewhere}},
 		{"neighbours", func(t *testing.T, dir string) {
 			for _, team := range []string{"b", "c"} {
-				names(t, 300, filepath.Join(dir, team), func(path string) error { return os.Symlink("../../"+team+"-team", path) })
+				names(t, 150, filepath.Join(dir, team), func(path string) error { return os.Symlink("../../"+team+"-team", path) })
 			}
-		}, []SkipReason{TooManyLinks}},
+		}, []SkipReason{ReadElsewhere}},
 		{"parents", func(t *testing.T, dir string) {
 			names(t, 50, dir, func(path string) error { return os.Symlink("..", path) })
-		}, []SkipReason{Unreadable}},
+		}, []SkipReason{ReadElsewhere}},
 		{"cross", func(t *testing.T, dir string) {
 			fan(t, 4, dir)
 			relink(t, "../../b-team/sub", dir, "z08", "b")
 			relink(t, "z00", dir, "again")
-		}, []SkipReason{TooManyLinks}},
+		}, []SkipReason{ReadElsewhere}},
 		{"directories", func(t *testing.T, dir string) { names(t, 300, dir, mkdir) }, []SkipReason{TreeTooLarge}},
 		{"nested", func(t *testing.T, dir string) {
 			for i := range 20 {
@@ -129,13 +85,16 @@ func sieges() []siege {
 		{"bytes", func(t *testing.T, dir string) {
 			put(t, strings.Repeat("#", 900), dir, "x.yaml")
 			names(t, 30, dir, func(path string) error { return os.Symlink("x.yaml", path+".yaml") })
+		}, []SkipReason{ReadElsewhere}},
+		{"bytes of many", func(t *testing.T, dir string) {
+			names(t, 30, dir, func(path string) error { return os.WriteFile(path+".yaml", make([]byte, 900), 0o600) })
 		}, []SkipReason{TreeTooLarge}},
 	}
 }
 
 // crowdLimits are small, so that an attack is.
 func crowdLimits() Limits {
-	return Limits{Dirs: 200, Files: 400, TreeBytes: 20_000, Links: 1500}
+	return Limits{Dirs: 200, Files: 400, TreeBytes: 20_000}
 }
 
 // innocents are teams beside the one that attacks, before and after it by their names.
@@ -143,17 +102,13 @@ func innocents(t *testing.T, base string) (want map[string]bool) {
 	t.Helper()
 	want = map[string]bool{}
 	for _, team := range []string{"0-team", "b-team", "c-team"} {
-		for _, dir := range []string{".", "sub", "sub/deeper", "sub/other"} { // of which a link leads to sub
+		for _, dir := range []string{".", "sub", "sub/deeper", "sub/other"} {
 			put(t, "1", base, team, dir, "x.yaml")
 			want[filepath.Join(team, dir, "x.yaml")] = true
 		}
 		put(t, "1", base, "."+team, "x.yaml")
 		relink(t, "../."+team, base, team, "hidden")
-		relink(t, "sub", base, team, "link")
 		want[filepath.Join(team, "hidden", "x.yaml")] = true
-		want[filepath.Join(team, "link", "x.yaml")] = true
-		want[filepath.Join(team, "link", "deeper", "x.yaml")] = true
-		want[filepath.Join(team, "link", "other", "x.yaml")] = true
 	}
 	return want
 }
@@ -196,12 +151,11 @@ func testCrowd(t *testing.T, layout string, attack siege) {
 	put(t, "2", base, "b-team", "sub", "new.yaml")
 	put(t, "3", base, "b-team", "fresh", "new.yaml")
 	must(t, os.Remove(filepath.Join(base, "b-team", "sub", "deeper", "x.yaml")))
-	want["b-team/sub/new.yaml"], want["b-team/fresh/new.yaml"], want["b-team/link/new.yaml"] = true, true, true
+	want["b-team/sub/new.yaml"], want["b-team/fresh/new.yaml"] = true, true
 	delete(want, "b-team/sub/deeper/x.yaml")
-	delete(want, "b-team/link/deeper/x.yaml")
 	hints := where{}
 	for id, w := range r.ways {
-		for _, path := range w.paths {
+		for _, path := range w {
 			if strings.Contains(path, "b-team") {
 				hints[id] = nil
 			}
@@ -242,5 +196,62 @@ func wantInnocent(t *testing.T, layout string, tree Tree, want map[string]bool, 
 	}
 	if !found || loud > 50 {
 		t.Errorf("%d problems of %d, want a few, one of them %v", loud, len(tree.Skipped), reasons)
+	}
+}
+
+// Over a limit, what grew keeps what it had, and what others have, edit and add is read while there is room. At a start,
+// the largest part is left out. Nothing of the platform is.
+func TestWhatGrewKeepsWhatItHad(t *testing.T) {
+	root := t.TempDir()
+	fill := func(dir string, from, to int) {
+		for i := from; i < to; i++ {
+			put(t, "1", root, dir, fmt.Sprint(i, ".yaml"))
+		}
+	}
+	fill("platform", 0, 4)
+	fill("teams/a", 0, 3)
+	fill("teams/b", 0, 2)
+	age()
+	options := func(o *Options) {
+		o.Limits.Files, o.Platform = 10, func(path string) bool { return strings.HasPrefix(path, "platform/") }
+	}
+	r, dirs, _ := known(t, root, options)
+	want := func(tree Tree, a, b int, skipped ...string) {
+		t.Helper()
+		count := map[string]int{}
+		for f := range tree.Files.All() {
+			count[filepath.Dir(f.Path)]++
+		}
+		if count["platform"] != 4 || count["teams/a"] != a || count["teams/b"] != b {
+			t.Errorf("files are %v, want %d of a and %d of b", count, a, b)
+		}
+		wantSkips(t, tree, skipped...)
+	}
+	known := []string{"teams/a=TreeTooLarge", "teams/a/0.yaml=TreeTooLarge", "teams/a/1.yaml=TreeTooLarge", "teams/a/2.yaml=TreeTooLarge"}
+	fill("teams/a", 3, 8)
+	want(again(t, r, where{dirs["teams/a/"]: nil}), 0, 2, known...)
+	fill("teams/b", 2, 3)
+	put(t, "2", root, "teams", "b", "0.yaml")
+	tree := again(t, r, where{dirs["teams/b/"]: nil})
+	want(tree, 0, 3, known...)
+	wantWhole(t, tree, "teams/b/0.yaml", "2")
+	fill("teams/b", 3, 4) // the folder is full: nobody adds anything
+	want(again(t, r, nil), 0, 0, append(known, "teams/b=TreeTooLarge", "teams/b/0.yaml=TreeTooLarge", "teams/b/1.yaml=TreeTooLarge", "teams/b/2.yaml=TreeTooLarge")...)
+	want(readAll(t, root, options), 0, 4, "teams/a=TreeTooLarge")
+	for i := 2; i < 8; i++ {
+		must(t, os.Remove(filepath.Join(root, "teams", "a", fmt.Sprint(i, ".yaml"))))
+	}
+	want(again(t, r, nil), 2, 4)
+
+	fill("platform", 4, 11)
+	_, err := Read(t.Context(), Options{Root: root, Limits: Limits{Files: 10}, Platform: r.platform})
+	if err == nil || !strings.Contains(err.Error(), "more than 10 files") {
+		t.Errorf("the platform has more than the limit: %v", err)
+	}
+	w := step(t, root)
+	w.reader = r
+	w.pass(true)
+	if tree := (<-w.out).tree; len(tree.Skipped) != 14 || tree.Missing {
+		t.Errorf("the folder is not as it was: %v, skipped %v", contents(tree), skips(tree))
 	}
 }
