@@ -46,12 +46,12 @@ type stream struct {
 	revision uint64      // the last result of gateways.heldBy, which returns it while the stream is not idle
 }
 
-// retarget makes a newer snapshot the target of the stream: the resources that its Envoy should have. changed has the
-// names of those that differ, by type. If the stream has requested any of these types, or there was nothing before,
+// retarget makes a newer snapshot the target of the stream: the resources that its Envoy should have. changes has what
+// differs, by type. If the stream has requested any of these types, or there was nothing before,
 // retarget wakes the stream's goroutine, which sends them.
-func (st *stream) retarget(newer *delta.Snapshot, changed map[string][]string) {
+func (st *stream) retarget(newer *delta.Snapshot, changes map[string][]delta.Change) {
 	first := !st.Known()
-	if st.Retarget(newer, changed) {
+	if st.Retarget(newer, changes) {
 		st.setIdle(false)
 		st.poke()
 	} else if first {
@@ -130,14 +130,9 @@ func newScope(name string) *scope {
 
 // retarget gives streams whose target is a snapshot a newer one.
 func retarget(streams iter.Seq[*stream], from, to *delta.Snapshot) {
-	changed := map[string][]string{}
-	for typ, of := range from.Changes(to) {
-		for _, c := range of {
-			changed[typ] = append(changed[typ], c.Name())
-		}
-	}
+	changes := from.Changes(to)
 	for st := range streams {
-		st.retarget(to, changed)
+		st.retarget(to, changes)
 	}
 }
 

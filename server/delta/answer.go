@@ -25,7 +25,7 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	if nack {
 		l.reject(nonce, words)
 	} else {
-		l.accept(nonce, p.target)
+		l.accept(nonce)
 	}
 	p.learn(l, r, nack, words)
 	if l.typ == xds.ListenerType {
@@ -34,6 +34,5 @@ func (p *Plan) book(l *ledger, nonce, words string, nack bool) *Response {
 	if l.typ == xds.ClusterType {
 		p.gate.updateBarrier(l, r, nack)
 	}
-	p.recordHeld(r, nack)
 	return r
 }

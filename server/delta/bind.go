@@ -60,7 +60,7 @@ func (m *moves) rebind(now time.Time) time.Time {
 		}
 		if r.again = !now.Before(r.at); r.again {
 			l.alone[name] = struct{}{}
-			l.due.push(name)
+			l.look(name)
 		} else {
 			next = earlierNonZero(next, r.at)
 		}

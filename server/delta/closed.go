@@ -1,7 +1,6 @@
 package delta
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -120,7 +119,11 @@ func (p *Plan) closeTables(l *ledger) *Response {
 			continue
 		}
 		l.closed[name] = struct{}{}
-		if done || l.passes(name) {
+		if done {
+			continue
+		}
+		if l.inFlight(name) != nil {
+			l.look(name)
 			continue
 		}
 		e := p.target.closedTable(name)
@@ -159,20 +162,23 @@ func (p *Plan) nextClosing() time.Time {
 // depend on what listeners serve.
 func (p *Plan) markClosed() {
 	if l := p.ledgers[xds.RouteType]; l != nil && len(l.closed) > 0 {
-		l.markAll(slices.Collect(maps.Keys(l.closed)))
+		for name := range l.closed {
+			l.look(name)
+		}
 	}
 }
 
-// addClosed adds to present, by name, the closed tables that a client of the state-of-the-world protocol may have.
-func (p *Plan) addClosed(l *ledger, present map[string]*Entry) {
+// closedNow returns the closed tables that a client of the state-of-the-world protocol may have.
+func (p *Plan) closedNow(l *ledger) (closed []*Entry) {
 	if l.typ != xds.RouteType {
-		return
+		return nil
 	}
 	for name := range l.allNamed {
-		if present[name] == nil && p.entry(l.typ, name) == nil && p.closable(name) {
-			present[name] = p.target.closedTable(name)
+		if p.entry(l.typ, name) == nil && p.closable(name) {
+			closed = append(closed, p.target.closedTable(name))
 		}
 	}
+	return closed
 }
 
 // portIndex has what the listeners of a snapshot serve, to make closed tables.

@@ -7,6 +7,7 @@ type action int
 
 const (
 	nothing    action = iota
+	later             // look at the name again when the client answered, or when a time has come
 	set               // send the resource
 	remove            // send a removal
 	removeLast        // send a removal after everything that may use the resource is gone

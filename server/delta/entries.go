@@ -55,6 +55,9 @@ func (s entries) through(e *Entry) (upTo, after entries) {
 	return entries{low}, entries{high}
 }
 
+// bulk is how many entries may differ between a small set and base if the set is kept as base and what differs.
+const bulk = 64
+
 // few is the length of a list of which take copies the items one by one.
 const few = 8
 
@@ -131,6 +134,41 @@ func (s entries) onto(base entries, bare bool) entries {
 		out = out.without(e.Name)
 	}
 	return out
+}
+
+// sharing returns base if s has the same entries, and s else.
+func (s entries) sharing(base entries) entries {
+	for range ordered.Diff(s.Set, base.Set) {
+		return s
+	}
+	return base
+}
+
+// minus returns the entries without those of a sorted list of names. If it is all between the first and the last of
+// them, that costs no more than the removal of one.
+func (s entries) minus(names []string) entries {
+	if len(names) > few && s.Len() > 0 {
+		low, rest := s.Split(stub(names[0], ""))
+		within, after := entries{rest}.through(stub(names[len(names)-1], ""))
+		if within.Len() <= len(names) {
+			if kept := within.minusEach(names); kept.Len() > 0 {
+				return entries{low.Join(kept.Join(after.Set))}
+			}
+			return entries{low.Join(after.Set)}
+		}
+	}
+	return s.minusEach(names)
+}
+
+// minusEach returns the entries without those of a sorted list of names, which it removes one by one.
+func (s entries) minusEach(names []string) entries {
+	if s.Len() == len(names) && slices.EqualFunc(slices.Collect(s.All()), names, func(e *Entry, name string) bool { return e.Name == name }) {
+		return entries{}
+	}
+	for _, name := range names {
+		s = s.without(name)
+	}
+	return s
 }
 
 // lists reports whether a sorted list has an entry of this name.

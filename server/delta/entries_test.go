@@ -119,26 +119,6 @@ func TestNamesAloneAreShared(t *testing.T) {
 	}
 }
 
-// A queue that nobody takes from does not grow for ever, and gives each name.
-func TestTheListsOfAQueueAreBounded(t *testing.T) {
-	var q queue
-	names := slices.Collect(clusters(200).Names(cds))
-	for range 1000 {
-		q.share(names)
-	}
-	if len(q.lists) > maxLists+1 {
-		t.Errorf("%d lists", len(q.lists))
-	}
-	got := map[string]bool{}
-	for name, ok := q.peek(); ok; name, ok = q.peek() {
-		got[name] = true
-		q.pop()
-	}
-	if len(got) != 200 || q.lists != nil {
-		t.Errorf("%d names, and left are %v", len(got), q.lists)
-	}
-}
-
 // Snapshots keep what they had, and Changes says what differs.
 func TestASnapshotNeverChanges(t *testing.T) {
 	first := clusters(100)

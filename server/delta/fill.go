@@ -1,6 +1,10 @@
 package delta
 
-import "github.com/gatefold/gatefold/translate/xds"
+import (
+	"cmp"
+
+	"github.com/gatefold/gatefold/translate/xds"
+)
 
 // The bounds of one response: the number of names, and the bytes of its resources (docs/design/xds.md).
 const (
@@ -26,7 +30,7 @@ func (p *Plan) drain(l *ledger) *Response {
 		if !ok || alone && r.Names() > 0 {
 			break
 		}
-		l.gone.pop()
+		l.gone.drop(name)
 		if r.Removed = append(r.Removed, name); alone {
 			break
 		}
@@ -34,48 +38,30 @@ func (p *Plan) drain(l *ledger) *Response {
 	return r.orNil()
 }
 
-// fill returns a response with names of l's type that are due (l.due): new and changed resources, and removals that
+// fill returns a response with names of l's type that are due: new and changed resources, and removals that
 // need not wait. It returns nil if there is nothing to send. If l.waits is true, fill returns a response even if it
 // is empty: without a first response, an Envoy without clusters waits 15 s before it requests listeners. fill stops
-// after fillSteps names. If it found nothing to send among these names, it returns nil and sets p.tired.
+// after it settled fillSteps names. If it found nothing to send among these names, it returns nil and sets p.tired.
 func (p *Plan) fill(l *ledger) *Response {
 	r := &Response{Type: l.typ}
-	spoken := map[string]struct{}{} // names that were processed: a shared list may repeat a name
-	waiting := len(p.waiting)
-	defer func() {
-		for _, name := range p.waiting[waiting:] {
-			l.due.push(name)
-		}
-	}()
-	for size, steps := 0, 0; size < batchBytes && r.Names() < batchNames; steps++ {
-		name, ok := l.due.peek()
-		if !ok {
+	var looked settled
+	size := 0
+	for was, is := range l.differs {
+		if size >= batchBytes || r.Names() >= batchNames {
 			break
 		}
-		if steps == fillSteps {
+		if looked.count() == fillSteps {
 			p.tired = r.Names() == 0
 			break
 		}
-		if _, twice := spoken[name]; twice || l.passes(name) {
-			l.due.pop()
-			continue
-		}
-		e, wait := p.shape(l.typ, name, p.entry(l.typ, name))
-		if wait || p.awaitsFilter(l, name, e) {
-			l.due.pop()
-			spoken[name] = struct{}{}
-			continue
-		}
-		does := l.decide(name, e)
+		name := cmp.Or(is, was).Name
+		e, does := p.judge(l, name)
 		alone := (does == set || does == remove) && l.goesAlone(name)
-		if alone && r.Names() > 0 {
-			return r
+		if does == later || alone && r.Names() > 0 {
+			continue
 		}
-		l.due.pop()
-		spoken[name] = struct{}{}
+		looked.add(name, is)
 		switch does {
-		case nothing:
-			p.holds(l, e)
 		case set:
 			r.Probe = p.probes(l.typ, name)
 			r.Again = r.Again || l.rejected.of[name].again
@@ -90,34 +76,42 @@ func (p *Plan) fill(l *ledger) *Response {
 		if e != nil && e.grown {
 			l.gone.push(name)
 		}
-		if e == nil && l.typ == xds.ClusterType {
-			delete(p.gate.barrier, name)
-		}
 		if alone {
-			return r
+			break
 		}
 	}
+	l.settleAll(looked)
 	if l.waits && !p.tired {
 		return r
 	}
 	return r.orNil()
 }
 
-// fillSteps bounds how many names one call of fill compares, so that it does not delay other streams for long.
+// fillSteps bounds how many names one call of fill settles, so that it does not delay other streams for long.
 const fillSteps = 4096
 
-// passes reports whether fill must skip a due name now. It returns true if the stream does not subscribe to the
-// name, or if Envoy has not answered an earlier response with the name. After that answer, fill looks at the
-// name again.
-func (l *ledger) passes(name string) bool {
-	if !l.wants(name) {
-		return true
+// judge decides what to send for a name that is due, and in which form.
+func (p *Plan) judge(l *ledger, name string) (e *Entry, does action) {
+	switch {
+	case !l.wants(name):
+		return nil, nothing
+	case l.heldBack(name):
+		return nil, later
 	}
-	if l.inFlight(name) == nil {
-		return false
+	e, wait := p.shape(l.typ, name, p.entry(l.typ, name))
+	switch {
+	case wait && l.waiting.has(name): // closeTables sends it
+		return nil, nothing
+	case wait, p.awaitsFilter(l, e):
+		return nil, later
 	}
-	l.again[name] = struct{}{}
-	return true
+	if e == nil && l.typ == xds.ClusterType {
+		delete(p.gate.barrier, name)
+	}
+	if does = l.decide(name, e); does == nothing {
+		p.holds(l, e)
+	}
+	return e, does
 }
 
 // follow marks the endpoints of an updated cluster to be sent after the cluster, even if the Envoy has these
@@ -132,6 +126,6 @@ func (s *stream) follow(l *ledger, name string) {
 	endpoints := s.ledgers[xds.EndpointType]
 	if l.held.has(name) && endpoints != nil && endpoints.wants(name) {
 		endpoints.force[name] = struct{}{}
-		endpoints.mark(name)
+		endpoints.look(name)
 	}
 }

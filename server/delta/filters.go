@@ -1,7 +1,6 @@
 package delta
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"weak"
@@ -18,29 +17,10 @@ import (
 //   - a requirement that the Envoy rejects is left out, so that the others are served (learnFilter).
 
 // awaitsFilter reports whether a route table must wait, because a route of the table names a JWT requirement and
-// such tables may not be sent yet (see filtered). It records the waiting table in l.unfiltered. e is the form of
-// the table that would be sent; nil if the table is removed. The result is false for all other resource types.
-func (s *stream) awaitsFilter(l *ledger, name string, e *Entry) bool {
-	delete(l.unfiltered, name)
-	if l.typ != xds.RouteType || e == nil || s.filtered() || !e.requires() {
-		return false
-	}
-	l.unfiltered[name] = struct{}{}
-	return true
-}
-
-// releaseTables marks the route tables in l.unfiltered as due. These tables waited for a JWT filter (see
-// awaitsFilter). If tables that name JWT requirements may not be sent yet (see the method filtered), releaseTables
-// does nothing.
-func (s *stream) releaseTables() {
-	l := s.ledgers[xds.RouteType]
-	if l == nil || len(l.unfiltered) == 0 || !s.filtered() {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(l.unfiltered)) {
-		delete(l.unfiltered, name)
-		l.due.push(name)
-	}
+// such tables may not be sent yet (see filtered). e is the form of the table that would be sent; nil if the table is
+// removed. The result is false for all other resource types.
+func (s *stream) awaitsFilter(l *ledger, e *Entry) bool {
+	return l.typ == xds.RouteType && e != nil && !s.filtered() && e.requires()
 }
 
 // requires reports whether the entry is a route table in which a route names a requirement (of the JWT filter).
@@ -127,13 +107,13 @@ func (e *Entry) filterWith(older *Entry, rejected map[xds.Part]*RejectedPart) *E
 // newFilter makes a new form (variant) of the JWT filter e, for filterWith: without the rejected requirements, and
 // with the requirements that only the filter older has. older may be nil.
 func (e *Entry) newFilter(older *Entry, rejected map[xds.Part]*RejectedPart) *Entry {
-	made := &Entry{of: e, leftOut: map[xds.Part]bool{}}
+	leftOut, grown := map[xds.Part]bool{}, false
 	var all []xds.Requirement
 	known := map[xds.Part]bool{}
 	for _, r := range xds.Requirements(e.Body) {
 		known[r.Part] = true
 		if rejected[r.Part] != nil {
-			made.leftOut[r.Part] = true
+			leftOut[r.Part] = true
 			continue
 		}
 		all = append(all, r)
@@ -141,18 +121,18 @@ func (e *Entry) newFilter(older *Entry, rejected map[xds.Part]*RejectedPart) *En
 	if older != nil {
 		for _, r := range xds.Requirements(older.Body) {
 			if !known[r.Part] {
-				made.grown = true
+				grown = true
 				all = append(all, r)
 			}
 		}
 	}
-	if !made.grown && len(made.leftOut) == 0 {
+	if !grown && len(leftOut) == 0 {
 		return e
 	}
 	resource := xds.RequirementFilter(all)
 	resource.Name = e.Name
-	encoded := NewEntry(&resource)
-	made.Resource, made.head = encoded.Resource, encoded.head
+	made := NewEntry(&resource)
+	made.of, made.leftOut, made.grown = e, leftOut, grown
 	return made
 }
 
@@ -167,7 +147,7 @@ func (ts *tables) trim(l *ledger) (r *Response, trimmed bool) {
 	if l.typ != xds.FilterType || !waits || target == nil {
 		return nil, false
 	}
-	l.gone.pop()
+	l.gone.drop(name)
 	t := ts.tableOf(l.typ, name)
 	t.ready, t.readyFor = target.filterWith(nil, t.rejected), target
 	if has := l.held.get(name); has != nil && has.Version == t.ready.Version {
@@ -197,7 +177,7 @@ func (ts *tables) learnFilter(l *ledger, r *Response, nack bool, words string) {
 		if len(faults) > 0 {
 			t.ready = nil
 			l.rejected.remove(e.Name)
-			l.due.push(e.Name)
+			l.look(e.Name)
 		}
 	}
 }
@@ -229,5 +209,5 @@ func joined(filters []*Entry) *Entry {
 	for _, e := range filters[1:] {
 		all = all.filterWith(e, nil)
 	}
-	return &Entry{Resource: all.Resource, head: all.head}
+	return NewEntry(all.Resource)
 }

@@ -50,7 +50,6 @@ func newFiltered(t *testing.T) *planned {
 func (p *planned) require(list ...string) {
 	r := requirements(list...)
 	p.put(Update{"shop/a", r.Type, r.Name, NewEntry(r)})
-	p.mark(r.Type, []string{r.Name})
 }
 
 // protect puts a table, such as "r@1", that names a requirement into the target.
@@ -58,7 +57,6 @@ func (p *planned) protect(table string) {
 	name, version, _ := strings.Cut(table, "@")
 	r := &xds.Resource{Type: rds, Name: name, Version: version, Body: naming(version)}
 	p.put(Update{"shop/a", rds, name, NewEntry(r)})
-	p.mark(rds, []string{name})
 }
 
 // naming returns the content of a table that names a requirement.
@@ -149,7 +147,6 @@ func TestRoutesWaitUntilTheFilterIsAskedFor(t *testing.T) {
 		t.Errorf("%+v, %+v", p.State(), p.Progress()[rds])
 	}
 	p.ask(xds.FilterType)
-	p.mark(xds.FilterType, []string{xds.JWTFilter})
 	p.ack(p.sendsFilter("a/x"))
 	p.ack(p.sends("r"))
 }
@@ -219,10 +216,8 @@ func TestGatewaysShareAFilter(t *testing.T) {
 	p.require("a/x@1")
 	other := requirements("b/y@1")
 	p.put(Update{"shop/b", other.Type, other.Name, NewEntry(other)})
-	p.mark(other.Type, []string{other.Name})
 	p.ack(p.sendsFilter("a/x b/y"))
 	p.put(Update{"shop/b", other.Type, other.Name, nil})
-	p.mark(other.Type, []string{other.Name})
 	p.ack(p.sendsFilter("a/x"))
 }
 
@@ -240,7 +235,6 @@ func TestNoRouteGoesBeforeItsRequirement(t *testing.T) {
 				name := fmt.Sprintf("a/%c", 'u'+random.IntN(5))
 				p.require(name + "@1")
 				p.put(Update{"shop/a", rds, "r", NewEntry(tableNaming(name, step))})
-				p.mark(rds, []string{"r"})
 			case 1:
 				if r, _ := p.Next(p.now); r != nil {
 					flight = append(flight, r)

@@ -16,7 +16,7 @@ func (p *Plan) Forgive() (forgiven bool) {
 		p.states[name] = &tableState{typ: t.typ, accepted: t.accepted, rejected: map[xds.Part]*RejectedPart{}}
 		if l := p.ledgers[t.typ]; l != nil {
 			l.rejected.remove(name)
-			l.mark(name)
+			l.look(name)
 			forgiven = true
 		}
 	}
@@ -33,7 +33,7 @@ func (m *moves) forgiveBinds() (forgiven bool) {
 		}
 		delete(m.ways, name)
 		l.rejected.remove(name)
-		l.mark(name)
+		l.look(name)
 		forgiven = true
 	}
 	return forgiven

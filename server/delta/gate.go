@@ -50,16 +50,15 @@ func (g *gate) until(now time.Time) time.Time {
 // zero if they wait for nothing. They wait for:
 //   - the rejected clusters in g.barrier
 //   - each unanswered response with clusters that was sent after g.waived
-//   - each unanswered response that only removes clusters and was sent after g.waived, but only while ledger.again
-//     is not empty. ledger.again has clusters that changed while an answer about them is pending. They are sent
-//     after this answer, and a route may need one of them: for example, a removed cluster that is used again.
+//   - each unanswered response that only removes clusters and was sent after g.waived, but only while a cluster
+//     of an unanswered response changed. It is sent after the answer, and a route may need one of them: for example, a removed cluster that is used again.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)
 	}
 	if l := g.ledgers[xds.ClusterType]; l != nil {
 		for _, r := range l.flight {
-			if (len(r.Set) > 0 || len(l.again) > 0) && r.at.After(g.waived) {
+			if (len(r.Set) > 0 || l.changesInFlight()) && r.at.After(g.waived) {
 				last = latest(last, r.at)
 			}
 		}

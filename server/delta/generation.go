@@ -39,7 +39,7 @@ func (l *ledger) markEarlier(tables []string) (earlier []string) {
 		base, _ := ir.SplitTableName(name)
 		for generation := range ir.FilterGeneration {
 			if other := ir.TableName(base, generation); other != name && l.wants(other) {
-				l.mark(other)
+				l.look(other)
 				earlier = append(earlier, other)
 			}
 		}

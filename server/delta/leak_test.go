@@ -20,8 +20,8 @@ func (p *Plan) sizes() map[string]int {
 		count["held"] += l.held.Len()
 		count["in flight"] += len(l.flight) + l.awaited
 		count["rejected"] += len(l.rejected.of)
-		count["alone"] += len(l.alone) + len(l.force) + len(l.again)
-		count["waiting"] += l.due.size() + len(l.gone.in) + len(l.unfiltered) + len(l.unmoved) + l.waiting.size()
+		count["alone"] += len(l.alone) + len(l.force)
+		count["waiting"] += l.countDue() + len(l.gone.in) + len(l.unmoved) + len(l.waiting.in)
 		count["unknown"] += len(l.unknown)
 	}
 	return count
@@ -51,7 +51,6 @@ func TestNothingIsKeptOfEdits(t *testing.T) {
 			now.Entry = NewEntry(u.Resource)
 		}
 		p.put(now)
-		p.mark(u.Type, []string{u.Name})
 	}
 	var unanswered []*Response
 	send := func() (sent bool) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gatefold/gatefold/translate/ordered"
 	"github.com/gatefold/gatefold/translate/xds"
 )
 
@@ -12,24 +11,20 @@ import (
 // gatefold sent, and that the client accepted or rejected. A name is in at most one pending response. If its
 // resource changes meanwhile, the name is compared again after the answer, so that the newest version is sent.
 type ledger struct {
+	*stream
 	typ      string
 	wildcard bool                 // the client subscribes to all names
 	waits    bool                 // the client waits for a first response, even an empty one
 	names    entries              // the names that the client subscribes to, whatever the version; more are in unknown
 	held     entries              // what Envoy accepted last; without content where it is from an earlier stream
+	told     entries              // what of the target needs no message: see told.go
 	flight   map[string]*Response // nonce → unanswered response; maxFlight at most
 	awaited  int                  // the number of names in flight
 	rejected rejections
 	alone    map[string]struct{} // names to send in a response of their own, to find which one is bad
 	force    map[string]struct{} // names to send although the client has this version
-	due      queue               // names to compare with the target; they are not in flight
-	again    map[string]struct{} // names to compare after the answer
 	gone     queue               // names that the client has, to be removed when no other resource can use them
-	// unfiltered are route tables that were due, and now wait for their filter.
-	unfiltered map[string]struct{}
-	// unmoved are listeners that were due, but cannot be sent yet, because their address is not free. The value is
-	// the time until which the listener waits. The zero time means that it waits for the answer to another
-	// listener.
+	// unmoved are listeners that are not sent before a time, because their address is not free yet.
 	unmoved map[string]time.Time
 	// unknown has the names that the target did not have when the client requested them or reported them as held. The
 	// value is true if the client subscribes to the name.
@@ -72,31 +67,11 @@ func (r *rejections) remove(name string) {
 }
 
 // newLedger returns the ledger of a type that the client has not requested yet.
-func newLedger(typ string) *ledger {
+func newLedger(s *stream, typ string) *ledger {
 	return &ledger{
-		typ: typ, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
-		alone: map[string]struct{}{}, force: map[string]struct{}{}, again: map[string]struct{}{}, unknown: map[string]bool{},
-		unfiltered: map[string]struct{}{}, unmoved: map[string]time.Time{}, closings: closings{since: map[string]time.Time{}, closed: map[string]struct{}{}},
-	}
-}
-
-// wants reports whether the client subscribes to a name.
-func (l *ledger) wants(name string) bool { return l.wildcard || l.named(name) }
-
-// named reports whether the client subscribes to a name by itself.
-func (l *ledger) named(name string) bool { return l.unknown[name] || l.names.has(name) }
-
-// allNamed yields the names to which the client subscribes by themselves. It may yield a name twice.
-func (l *ledger) allNamed(yield func(string) bool) {
-	for e := range l.names.All() {
-		if !yield(e.Name) {
-			return
-		}
-	}
-	for name, named := range l.unknown {
-		if named && !yield(name) {
-			return
-		}
+		stream: s, typ: typ, flight: map[string]*Response{}, rejected: rejections{of: map[string]rejection{}},
+		alone: map[string]struct{}{}, force: map[string]struct{}{}, unknown: map[string]bool{},
+		unmoved: map[string]time.Time{}, closings: closings{since: map[string]time.Time{}, closed: map[string]struct{}{}},
 	}
 }
 
@@ -110,40 +85,16 @@ func (l *ledger) inFlight(name string) *Response {
 	return nil
 }
 
-// mark makes a name due, if the client subscribes to the name. The next call of Plan.fill compares the
-// client's version of a due name with the version of the target. If an answer about the name is pending, the name
-// becomes due after the answer.
-func (l *ledger) mark(name string) {
-	switch {
-	case !l.wants(name):
-	case l.inFlight(name) != nil:
-		l.again[name] = struct{}{}
-	default:
-		l.due.push(name)
-	}
-}
-
-// markAll makes the names in a list due (see mark). The caller must not change the list later.
-func (l *ledger) markAll(names []string) {
-	if len(names) >= bulk {
-		l.due.share(names)
-		return
-	}
-	for _, name := range names {
-		l.mark(name)
-	}
-}
-
-// subscribe adds names, which are sorted, to the subscription and makes them due (see mark). A resource that the client already has is
-// sent again, because the client may have lost it (xDS protocol, "Subscribing to Resources").
+// subscribe adds names, which are sorted, to the subscription and makes them due. A resource that the client already
+// has is sent again, because the client may have lost it (xDS protocol, "Subscribing to Resources").
 //
 // The names in the parameter known are an exception. The client reports their versions in the same request, so such
 // a resource is sent only if the client's version differs from the target's. If the parameter first is true, the
 // request is the first of its type, and subscribe does not make the names in known due. The method resume is called
 // later, and makes them due where needed.
-func (l *ledger) subscribe(names []string, known map[string]string, first bool, s *Snapshot) {
+func (l *ledger) subscribe(names []string, known map[string]string, first bool) {
 	asked := make([]string, 0, len(names))
-	l.want(names, s)
+	l.want(names)
 	for _, name := range names {
 		_, told := known[name]
 		if !told && (l.held.has(name) || l.inFlight(name) != nil) {
@@ -153,63 +104,38 @@ func (l *ledger) subscribe(names []string, known map[string]string, first bool, 
 			asked = append(asked, name)
 		}
 	}
-	l.markAll(asked)
-}
-
-// want adds names, which are sorted, to the subscription.
-func (l *ledger) want(names []string, s *Snapshot) {
-	wanted := make([]*Entry, 0, len(names))
-	for _, name := range names {
-		if e := s.Entry(l.typ, name); e != nil {
-			wanted = append(wanted, e)
-			continue
-		}
-		l.addUnknown(name)
-		l.unknown[name] = true
-	}
-	l.names = l.names.take(wanted, s.kinds[l.typ].entries)
+	l.askAll(asked)
 }
 
 // resume records the resources that the Envoy has from an earlier stream. The parameter names has the names of
 // these resources, sorted, and the parameter versions has their versions. resume skips names to which the client
-// does not subscribe. If the Envoy's version differs from the version of the target, resume makes the name due (see
-// mark).
+// does not subscribe. If the Envoy's version differs from the version of the target, resume makes the name due.
 //
 // If the two versions are equal, nothing needs to be sent. But a listener, route table or filter still becomes due.
 // Plan.fill then calls Plan.holds, which records that the Envoy has accepted it.
-func (l *ledger) resume(names []string, versions map[string]string, s *Snapshot) {
-	var held []*Entry
+func (l *ledger) resume(names []string, versions map[string]string) {
+	var held, told []*Entry
+	all := l.all()
 	for _, name := range names {
 		if !l.wants(name) {
 			continue
 		}
-		e := s.Entry(l.typ, name)
+		e := all.get(name)
 		if e == nil {
 			l.addUnknown(name)
 		}
 		if e != nil && e.Version == versions[name] {
 			held = append(held, e)
 			if l.typ != xds.RouteType && l.typ != xds.FilterType && l.typ != xds.ListenerType {
+				told = append(told, e)
 				continue // Plan.holds does nothing for other types
 			}
 		} else {
 			held = append(held, stub(name, versions[name]))
 		}
-		l.mark(name)
+		l.look(name)
 	}
-	l.held = l.held.take(held, s.kinds[l.typ].entries)
-}
-
-// markWanted marks the names of the target, for a client that begins to subscribe to all names. It leaves out each
-// resource that the client already has.
-func (l *ledger) markWanted(target *Snapshot) {
-	var wanted []string
-	for _, e := range ordered.Diff(l.held.Set, target.kinds[l.typ].entries.Set) {
-		if e != nil {
-			wanted = append(wanted, e.Name)
-		}
-	}
-	l.markAll(wanted)
+	l.held, l.told = l.held.take(held, all), l.told.take(told, all)
 }
 
 // unsubscribe removes names from the subscription. It forgets their state, unless the client subscribes to all
@@ -260,12 +186,10 @@ func (l *ledger) forget(name string) {
 	l.rejected.remove(name)
 	delete(l.alone, name)
 	delete(l.force, name)
-	delete(l.again, name)
-	delete(l.unfiltered, name)
 	delete(l.unmoved, name)
 	l.closings.drop(name)
 	l.dropUnknown(name)
-	l.due.drop(name)
+	l.settle(name)
 	l.gone.drop(name)
 }
 
@@ -289,7 +213,7 @@ func sortEntries(all []*Entry) {
 
 // accept records the ACK of the response with this nonce: the client has the resources of the response now, and
 // no longer has the removed ones.
-func (l *ledger) accept(nonce string, target *Snapshot) {
+func (l *ledger) accept(nonce string) {
 	r := l.flight[nonce]
 	delete(l.flight, nonce)
 	taken := slices.Clone(r.Set)
@@ -301,7 +225,7 @@ func (l *ledger) accept(nonce string, target *Snapshot) {
 			taken[i] = stub(e.Name, e.Version)
 		}
 	}
-	l.held = l.held.take(taken, target.kinds[l.typ].entries)
+	l.held = l.held.take(taken, l.all())
 	for _, e := range taken {
 		l.answered(r, e.Name)
 		l.rejected.remove(e.Name)
@@ -342,45 +266,37 @@ func (l *ledger) reject(nonce, words string) {
 			continue
 		}
 		l.alone[e.Name] = struct{}{}
-		l.due.push(e.Name)
+		l.look(e.Name)
 	}
 	for _, name := range r.Removed {
 		if !l.answered(r, name) {
 			continue
 		}
 		if single { // sending the removal again would not help
-			l.held = l.held.without(name)
+			if !l.options.World { // there, each response has to list what the client does not let go
+				l.held = l.held.without(name)
+			}
 			delete(l.alone, name)
 			continue
 		}
 		l.alone[name] = struct{}{}
-		l.due.push(name)
+		l.look(name)
 	}
 }
 
-// answered records that the client answered one name of the response r. If the name was marked while the answer
-// was pending (see mark), it becomes due again. answered returns false, and changes nothing, if the client
+// answered records that the client answered one name of the response r. answered returns false, and changes nothing, if the client
 // unsubscribed from the name after r was sent.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false
 	}
 	l.awaited--
-	if _, ok := l.again[name]; ok {
-		delete(l.again, name)
-		l.due.push(name)
-	}
 	return true
 }
 
 // idle reports whether the stream has finished with the type: no name is due, and no answer is pending. Removals
 // that wait in l.gone do not count.
 func (l *ledger) idle() bool { return l.nothingDue() && l.awaited == 0 }
-
-// nothingDue reports whether no name of the type is due. Removals that wait in l.gone do not count.
-func (l *ledger) nothingDue() bool {
-	return l.due.empty() && len(l.unfiltered) == 0 && len(l.unmoved) == 0
-}
 
 // stale reports whether Envoy rejected any resource of the type, and still has an earlier accepted version of
 // it.
@@ -391,26 +307,4 @@ func (l *ledger) stale() bool {
 		}
 	}
 	return false
-}
-
-// nameUnit is used by Weight: a long name counts once more for every nameUnit bytes.
-const nameUnit = 256
-
-// Weight returns how much an unknown name counts: 1, and 1 more for every 256 bytes.
-func Weight(name string) int { return 1 + len(name)/nameUnit }
-
-// addUnknown adds a name to l.unknown, and its Weight to l.unknownWeight.
-func (l *ledger) addUnknown(name string) {
-	if _, ok := l.unknown[name]; !ok {
-		l.unknown[name] = false
-		l.unknownWeight += Weight(name)
-	}
-}
-
-// dropUnknown undoes addUnknown. It does nothing if the name is not in l.unknown.
-func (l *ledger) dropUnknown(name string) {
-	if _, ok := l.unknown[name]; ok {
-		delete(l.unknown, name)
-		l.unknownWeight -= Weight(name)
-	}
 }

@@ -146,8 +146,6 @@ func (m *moves) holders(b *xds.Binding) []string {
 // be bound. The form is nil if e is nil, or if the listener must first be removed from its old address. wait is
 // true if another listener must leave the address first; then nothing is sent.
 func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
-	l := m.ledgers[xds.ListenerType]
-	delete(l.unmoved, name)
 	if w := m.ways[name]; w != nil && (e == nil || w.version != e.Version) {
 		delete(m.ways, name)
 	}
@@ -168,10 +166,7 @@ func (m *moves) moved(name string, e *Entry) (form *Entry, wait bool) {
 		m.ways[name] = &way{version: e.Version, before: m.held[name]}
 		return nil, false
 	}
-	if wait = len(blockers) > 0; wait {
-		l.unmoved[name] = time.Time{}
-	}
-	return e, wait
+	return e, len(blockers) > 0
 }
 
 // form returns the version of a listener to send now, while the listener makes way (see way). This is the new form
@@ -249,8 +244,7 @@ func (m *moves) circle(name string, blockers []string) bool {
 
 // learn is called after Envoy's answer to r, a response with listeners. nack is true if the answer is a rejection.
 // The ledger l has already recorded the answer. learn records which listeners Envoy has now, and moves listeners
-// that are giving up their address to the next phase (see way). Listeners that wait for the answer to another
-// listener then become due (see look).
+// that are giving up their address to the next phase (see way).
 func (m *moves) learn(l *ledger, r *Response, nack bool) {
 	for _, e := range r.Set {
 		if has := l.held.get(e.Name); has != nil && has.Version == e.Version {
@@ -267,35 +261,19 @@ func (m *moves) learn(l *ledger, r *Response, nack bool) {
 		m.hold(name, nil)
 		if w := m.ways[name]; w != nil && w.phase == leaves {
 			w.phase = left
-			l.mark(name)
-		}
-	}
-	l.look()
-}
-
-// look is called after each answer of Envoy. Some listeners in l.unmoved wait for the answer to another listener.
-// look makes these listeners due, so that each is tried again.
-func (l *ledger) look() {
-	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
-		if l.unmoved[name].IsZero() {
-			delete(l.unmoved, name)
-			l.due.push(name)
+			l.look(name)
 		}
 	}
 }
 
-// retry makes each listener due whose wait is over. l.unmoved has the time at which each wait ends, by the name of
-// the listener. Listeners with the zero time wait for an answer instead (see look), and retry skips them. The result
-// is the earliest end of the remaining waits, or the zero time if there are none.
+// retry ends the waits in l.unmoved that are over. The result is the earliest end of the others, or the zero time if
+// there are none.
 func (l *ledger) retry(now time.Time) (next time.Time) {
-	for _, name := range slices.Sorted(maps.Keys(l.unmoved)) {
-		switch until := l.unmoved[name]; {
-		case until.IsZero():
-		case now.Before(until):
+	for name, until := range l.unmoved {
+		if now.Before(until) {
 			next = earlierNonZero(next, until)
-		default:
+		} else {
 			delete(l.unmoved, name)
-			l.due.push(name)
 		}
 	}
 	return next
@@ -332,6 +310,7 @@ func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 		w.phase, w.before = left, nil // the older form cannot be bound either
 	case (w != nil && w.phase == left || duplicate(known.words)) && tried < quickBinds:
 		m.soon[e.Name] = tries{e.Version, tried + 1}
+		l.look(e.Name)
 		l.unmoved[e.Name] = m.now.Add(backoff(quickBind, tried+1))
 		l.rejected.remove(e.Name)
 		return
@@ -344,5 +323,5 @@ func (m *moves) unbound(l *ledger, e *Entry, known rejection) {
 		return
 	}
 	l.rejected.remove(e.Name)
-	l.mark(e.Name)
+	l.look(e.Name)
 }

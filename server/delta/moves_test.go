@@ -17,7 +17,6 @@ const duplicated = "Error adding/updating listener(s) %[1]s: error adding listen
 func (p *planned) binds(name string, exclusive bool, addresses ...string) {
 	r := xds.Listener(&ir.Port{Name: name, Addresses: addresses, Port: 80, Exclusive: exclusive})
 	p.put(Update{"shop/a", lds, name, NewEntry(&r)})
-	p.mark(lds, []string{name})
 }
 
 // says checks the next response, such as "-a b": a is removed, b is sent.
@@ -86,7 +85,6 @@ func TestAListenerWaitsForAnAddress(t *testing.T) {
 	p.binds("a", false, "127.0.0.1")
 	p.binds("b", false, "127.0.0.2")
 	p.put(Update{"shop/a", lds, "gone", nil})
-	p.mark(lds, []string{"gone"})
 	p.takes("-gone b")
 	p.takes("a")
 }
@@ -202,7 +200,6 @@ func TestWhatIsInNobodysWay(t *testing.T) {
 	p.takes("b")
 	udp := xds.Listener(&ir.Port{Name: "u", Addresses: []string{"127.0.0.9"}, Port: 80, UDP: true, Streams: []ir.Stream{{}}})
 	p.put(Update{"shop/a", lds, "u", NewEntry(&udp)})
-	p.mark(lds, []string{"u"})
 	p.takes("u")
 	p.binds("b", true, "127.0.0.9") // which is free of TCP
 	p.takes("b")

@@ -41,7 +41,6 @@ func sent(t *testing.T, version string, tables ...*xds.Resource) *Entry {
 	var last *Entry
 	for _, table := range tables {
 		p.put(Update{"shop/a", rds, table.Name, NewEntry(table)})
-		p.mark(rds, []string{table.Name})
 		r, _ := p.Next(time.Unix(1000, 0))
 		for r == nil && p.Waiting() {
 			for step := range p.Prepare(func(string) map[xds.Part]xds.Fault { return nil }) {

@@ -10,7 +10,7 @@
 //   - snapshot.go, entries.go, response.go: a Gateway's resources, each encoded once for all streams
 //   - plan.go, fill.go, decide.go, bind.go: what is sent next
 //   - moves.go: addresses that move between listeners
-//   - ledger.go, words.go, queue.go: what a stream requested, was sent, accepted and rejected of a type
+//   - ledger.go, told.go, names.go, words.go: what a stream requested, was sent, accepted and rejected of a type
 //   - subscribe.go, answer.go: what a request changes
 //   - filters.go: JWT filters, and the routes that need them
 //   - tables.go, rejected.go, search.go, pause.go, forms.go, forgive.go: route tables without the parts that
@@ -47,10 +47,9 @@ type Plan struct {
 	tables
 	gate  gate
 	moves moves
-	world world // nil for the incremental protocol
 	nonce uint64
 	// tired is true if Next returned no response, although there may be more to send, for one of two reasons:
-	//   - fill looked at fillSteps names, and found nothing to send among them.
+	//   - fill settled fillSteps names, and found nothing to send among them.
 	//   - The response would have been one without resources, for example with only removals. The
 	//     state-of-the-world protocol has no such message for this type of resource (see listed). So Next sent
 	//     nothing, and booked the response as accepted.
@@ -97,9 +96,6 @@ func New(target *Snapshot, options Options) *Plan {
 		stream: all, gate: gate{stream: all, barrier: map[string]time.Time{}}, moves: newMoves(all),
 		tables: tables{stream: all, searches: options.Envoy, rejectedParts: newRejectedParts()},
 	}
-	if options.World {
-		p.world = world{}
-	}
 	return p
 }
 
@@ -111,35 +107,40 @@ func (s *stream) Known() bool { return s.target.known }
 // the Envoy keeps the configuration that it has.
 func (p *Plan) Withhold(withheld bool) { p.withheld = withheld }
 
-// Retarget makes a newer snapshot the target. The parameter changed has the names of the resources in which it differs
-// from the present one, by type. The plan compares them with what the Envoy has, and sends the differences. It keeps
-// the lists: the caller must not change them later. Retarget reports whether the stream has requested any of the
-// types.
-func (p *Plan) Retarget(newer *Snapshot, changed map[string][]string) (asked bool) {
+// Retarget makes a newer snapshot the target. The parameter changes has what differs from the present one, by type (see
+// Snapshot.Changes). Retarget reports whether the stream has requested any of the types.
+func (p *Plan) Retarget(newer *Snapshot, changes map[string][]Change) (asked bool) {
 	p.target = newer
-	for typ, names := range changed {
-		asked = p.mark(typ, names) || asked
+	if len(changes[xds.ListenerType]) > 0 {
+		p.markClosed()
+	}
+	for typ, of := range changes {
+		l := p.ledgers[typ]
+		if l == nil {
+			continue
+		}
+		asked = true
+		l.keepGone(of)
+		for name := range l.unmoved {
+			l.look(name)
+		}
+		if typ == xds.RouteType {
+			p.noteTables(l, of)
+		}
 	}
 	return asked
 }
 
-// mark makes names due that changed in the target. It reports whether the stream has requested the type.
-func (p *Plan) mark(typ string, names []string) bool {
-	l := p.ledgers[typ]
-	if typ == xds.ListenerType {
-		p.markClosed()
-	}
-	if l != nil {
-		l.markAll(names)
-		switch typ {
-		case xds.RouteType:
-			p.noteGone(l, names)
-			p.noteGone(l, l.markEarlier(names))
-		case xds.ListenerType:
-			l.look()
+// noteTables is called after route tables of the target changed.
+func (p *Plan) noteTables(l *ledger, changes []Change) {
+	var names, gone []string
+	for _, c := range changes {
+		if names = append(names, c.Name()); c.To == nil {
+			gone = append(gone, c.Name())
 		}
 	}
-	return l != nil
+	p.noteGone(l, gone)
+	p.noteGone(l, l.markEarlier(names))
 }
 
 // Next returns the next response, which the caller must send. If there is none, it returns nil and the time at
@@ -156,7 +157,7 @@ func (p *Plan) Next(now time.Time) (*Response, time.Time) {
 	if p.tired && r == nil {
 		return nil, now
 	}
-	if r != nil && p.world != nil && len(r.Set) == 0 && !listed(r.Type) {
+	if r != nil && p.options.World && len(r.Set) == 0 && !listed(r.Type) {
 		p.book(p.ledgers[r.Type], r.nonce, "", false) // the protocol has no message for this
 		p.tired = true
 		return nil, now
@@ -179,7 +180,6 @@ func (p *Plan) step(now time.Time) (*Response, time.Time) {
 	if r := p.first(p.fill, xds.ListenerType, xds.FilterType); r != nil || p.tired {
 		return r, time.Time{}
 	}
-	p.releaseTables()
 	if r := p.first(p.fill, xds.RouteType); r != nil || p.tired {
 		return r, time.Time{}
 	}
@@ -196,7 +196,7 @@ func (p *Plan) Tired() bool { return p.tired }
 func (p *Plan) first(fill func(*ledger) *Response, types ...string) *Response {
 	for _, typ := range types {
 		l := p.ledgers[typ]
-		if l == nil || len(l.flight) >= maxFlight || p.world != nil && len(l.flight) > 0 {
+		if l == nil || len(l.flight) >= maxFlight || p.options.World && len(l.flight) > 0 {
 			continue
 		}
 		r := fill(l)

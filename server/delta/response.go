@@ -32,7 +32,7 @@ type Entry struct {
 	*xds.Resource
 	gateway string // the Gateway that has the resource: see Update
 	head    []byte
-	forms   forms // the forms (variants) of this entry, for example a route table without its rejected parts
+	forms   *forms // the forms (variants) of this entry, for example a route table without its rejected parts; nil for a stub
 	// of is set only if this entry is itself a form: it is the entry from which the form was made. leftOut has the
 	// parts that the form leaves out, or that answer 500 in the form.
 	of      *Entry
@@ -55,7 +55,7 @@ func NewEntry(r *xds.Resource) *Entry {
 	inner = appendLength(appendTag(inner, resourceAny), len(value)+len(r.Body))
 	inner = append(inner, value...)
 	head := appendLength(appendTag(nil, responseResources), len(inner)+len(r.Body))
-	return &Entry{Resource: r, head: append(head, inner...)}
+	return &Entry{Resource: r, head: append(head, inner...), forms: &forms{}}
 }
 
 // size returns the number of encoded bytes.

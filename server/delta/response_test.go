@@ -57,7 +57,7 @@ func TestTheQueueIsAnOrderedSet(t *testing.T) {
 	got := ""
 	for name, ok := q.peek(); ok; name, ok = q.peek() {
 		got += name
-		q.pop()
+		q.drop(name)
 	}
 	if _, ok := q.peek(); got != "bca" || ok || q.in != nil {
 		t.Errorf("got %q, want bca", got)

@@ -77,7 +77,6 @@ func (s *searched) sent() *Response {
 func (s *searched) serve(e *Entry) {
 	s.t.Helper()
 	s.put(Update{"shop/a", rds, e.Name, e})
-	s.ledgers[rds].mark(e.Name)
 	for range 1000 {
 		r := s.sent()
 		if r == nil {
@@ -201,7 +200,6 @@ func TestNoPartIsBlamedForATableThatIsRefusedAsAWhole(t *testing.T) {
 	s.serve(tableOfText("h: a=1"))
 	e := tableOfText("h: a=2 b=1\nbad-name: c=1")
 	s.put(Update{"shop/a", rds, e.Name, e})
-	s.ledgers[rds].mark(e.Name)
 	for range 100 {
 		r := s.sent()
 		if r == nil {
@@ -295,7 +293,6 @@ func (s *searched) until(what string, holds func() bool) {
 // aims makes a table the target.
 func (s *searched) aims(e *Entry) {
 	s.put(Update{"shop/a", rds, e.Name, e})
-	s.ledgers[rds].mark(e.Name)
 }
 
 // badHost is a host with so many routes that Envoy rejects, and a good one, which has them at 500.

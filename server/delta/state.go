@@ -132,7 +132,7 @@ type Progress struct {
 func (s *stream) Progress() map[string]Progress {
 	all := make(map[string]Progress, len(s.ledgers))
 	for typ, l := range s.ledgers {
-		all[typ] = Progress{Accepted: l.held.Len(), Pending: l.due.size() + len(l.unfiltered) + len(l.unmoved) + l.awaited, Removing: len(l.gone.in) + l.waiting.size()}
+		all[typ] = Progress{Accepted: l.held.Len(), Pending: l.countDue() + l.awaited, Removing: len(l.gone.in) + len(l.waiting.in)}
 	}
 	return all
 }

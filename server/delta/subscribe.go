@@ -32,7 +32,7 @@ type asking struct {
 	subscribe, unsubscribe []string
 	wildcard               bool              // the request subscribes to all names
 	none                   bool              // the request ends the subscription to all names
-	told                   map[string]string // the versions that the client has, by name
+	known                  map[string]string // the versions that the client has, by name
 }
 
 // Subscribe changes what the stream subscribes to, in steps. The first request of a type contains what the
@@ -46,14 +46,17 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 		begun := yield(Step{Book: func() {
 			p.ledgers[a.typ] = a.ledger
 			a.ledger.wildcard = had || a.wildcard
+			if a.first && !a.wildcard {
+				a.ledger.told = a.ledger.all() // nothing is requested yet
+			}
 		}})
 		if !begun || !a.recall(yield) || !a.add(yield) || !a.remove(yield) || !a.resume(yield) {
 			return
 		}
 		yield(Step{Book: func() {
-			a.waits = a.waits || a.first && a.ledger.wildcard && len(a.told) == 0
-			if a.ledger.wildcard && !had {
-				a.markWanted(p.target)
+			a.waits = a.waits || a.first && a.ledger.wildcard && len(a.known) == 0
+			if a.ledger.wildcard && !had && !a.first {
+				a.askRest()
 			}
 		}})
 	}
@@ -64,11 +67,11 @@ func (p *Plan) Subscribe(request *Request) iter.Seq[Step] {
 // asking instead.
 func (p *Plan) reads(request *Request) *asking {
 	a := &asking{
-		ledger: p.ledgers[request.GetTypeUrl()], plan: p, told: request.GetInitialResourceVersions(),
+		ledger: p.ledgers[request.GetTypeUrl()], plan: p, known: request.GetInitialResourceVersions(),
 		subscribe: request.GetResourceNamesSubscribe(), unsubscribe: request.GetResourceNamesUnsubscribe(),
 	}
 	if a.ledger == nil {
-		a.first, a.ledger = true, newLedger(request.GetTypeUrl())
+		a.first, a.ledger = true, newLedger(p.stream, request.GetTypeUrl())
 	}
 	a.wildcard = a.first && len(a.subscribe) == 0 && listed(a.typ) || slices.Contains(a.subscribe, Wildcard)
 	a.none = slices.Contains(a.unsubscribe, Wildcard)
@@ -78,24 +81,24 @@ func (p *Plan) reads(request *Request) *asking {
 	return a
 }
 
-// recall sets a.told, which has the versions of the resources that the client already has. In the incremental
+// recall sets a.known, which has the versions of the resources that the client already has. In the incremental
 // protocol, the client reports these versions itself, and recall does nothing. In the state-of-the-world protocol,
-// the client reports only one version for the whole type. If the target still has that version, recall sets a.told
-// to the version of each requested name. Otherwise it makes a.told empty (see Plan.recall). recall returns false if
+// the client reports only one version for the whole type. If the target still has that version, recall sets a.known
+// to the version of each requested name. Otherwise it makes a.known empty (see Plan.recall). recall returns false if
 // yield returned false.
 func (a *asking) recall(yield func(Step) bool) bool {
-	if a.plan.world == nil {
+	if !a.plan.options.World {
 		return true
 	}
-	version := a.told[wholeType]
-	a.told = nil
+	version := a.known[wholeType]
+	a.known = nil
 	if version == "" {
 		return true
 	}
 	named := a.inSteps(yield, a.subscribe, func(names []string) {
-		a.want(names, a.plan.target) // Plan.recall reads them
+		a.want(names) // Plan.recall reads them
 	})
-	return named && yield(Step{Book: func() { a.told = a.plan.recall(a.ledger, version) }})
+	return named && yield(Step{Book: func() { a.known = a.plan.recall(a.ledger, version) }})
 }
 
 // inSteps splits names into groups of at most stepNames, and yields one Step for each group. When the caller does
@@ -116,7 +119,7 @@ func (a *asking) inSteps(yield func(Step) bool, names []string, book func([]stri
 // add subscribes to the names in a.subscribe. It returns false if yield returned false.
 func (a *asking) add(yield func(Step) bool) bool {
 	return a.inSteps(yield, a.subscribe, func(names []string) {
-		a.ledger.subscribe(names, a.told, a.first, a.plan.target)
+		a.ledger.subscribe(names, a.known, a.first)
 		a.plan.noteGone(a.ledger, names)
 	})
 }
@@ -160,37 +163,45 @@ func (a *asking) resume(yield func(Step) bool) bool {
 	if !a.first {
 		return true
 	}
-	return a.inSteps(yield, slices.Sorted(maps.Keys(a.told)), func(names []string) {
-		a.ledger.resume(names, a.told, a.plan.target)
+	return a.inSteps(yield, slices.Sorted(maps.Keys(a.known)), func(names []string) {
+		a.ledger.resume(names, a.known)
 	})
 }
 
-// Share reduces the memory that the plan uses for names, in steps: what the client subscribes to, and what the Envoy
-// has, become sets that share with those of the target all but what differs (see entries.onto). That is done for each
-// type of which nothing is due or unanswered. Until the last Step is done, only its Book may change these sets.
+// shared is a task of Share: the sets of a ledger, and those that take their place.
+type shared struct {
+	*ledger
+	all, names, held, told entries
+	before                 entries // told, when the task began
+}
+
+// Share reduces the memory that the plan uses for names, in steps: what the client subscribes to, what the Envoy has,
+// and what it was told become sets that share with those of the target all but what differs (see entries.onto). That is
+// done for each type of which nothing is due or unanswered. Until the last Step is done, nothing but its Book may change
+// the first two of these sets.
 func (p *Plan) Share() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
-		var idle []*ledger
-		var target *Snapshot
+		var idle []*shared
 		found := yield(Step{Book: func() {
-			target = p.target
 			for _, l := range p.ledgers {
-				if all := target.kinds[l.typ].entries; l.idle() && !(l.names.Same(all.Set) && l.held.Same(all.Set)) {
-					idle = append(idle, l)
+				all := l.all()
+				if l.idle() && !(l.names.Same(all.Set) && l.held.Same(all.Set) && l.told.Same(all.Set)) {
+					idle = append(idle, &shared{l, all, l.names, l.held, l.told, l.told})
 				}
 			}
 		}})
 		if !found || len(idle) == 0 {
 			return
 		}
-		names, held := make([]entries, len(idle)), make([]entries, len(idle))
-		for i, l := range idle {
-			all := target.kinds[l.typ].entries
-			names[i], held[i] = l.names.onto(all, true), l.held.onto(all, false)
+		for _, s := range idle {
+			s.names, s.held, s.told = s.names.onto(s.all, true), s.held.onto(s.all, false), s.told.sharing(s.all)
 		}
 		yield(Step{Book: func() {
-			for i, l := range idle {
-				l.names, l.held = names[i], held[i]
+			for _, s := range idle {
+				s.ledger.names, s.ledger.held = s.names, s.held
+				if s.ledger.told.Same(s.before.Set) { // else the target changed meanwhile
+					s.ledger.told = s.told
+				}
 			}
 		}})
 	}

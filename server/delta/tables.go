@@ -186,7 +186,7 @@ func (ts *tables) learn(l *ledger, r *Response, nack bool, words string) {
 	t.ready = nil
 	l.rejected.remove(e.Name)
 	l.alone[e.Name] = struct{}{}
-	l.due.push(e.Name)
+	l.look(e.Name)
 }
 
 // accepts records that the Envoy accepted the route table e. If a search for bad parts of the table is running, it
@@ -205,7 +205,7 @@ func (ts *tables) accepts(l *ledger, e *Entry, probe bool) {
 			t.search = nil
 		}
 		t.hinting, t.pausing = false, false
-		l.due.push(e.Name)
+		l.look(e.Name)
 	}
 }
 

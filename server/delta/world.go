@@ -32,9 +32,6 @@ const (
 	worldNonce     protowire.Number = 5
 )
 
-// world has the resources that a client of the state-of-the-world protocol has, by type and name.
-type world map[string]map[string]*Entry
-
 // wholeType is a reserved name in Request.InitialResourceVersions. In a converted request, its version is the one
 // version that the client reported for all resources of the type (version_info).
 const wholeType = Wildcard
@@ -86,93 +83,44 @@ func (w *WorldReader) Read(message []byte) (*Request, error) {
 // recall returns the versions of the resources of one type that a reconnected client has, by name. The parameter
 // version is the one version that the client reported for the whole type. recall compares it with the version (sumOf)
 // of the resources that the client should have: those of p.target to which it subscribes. If both versions are equal,
-// the client has exactly these resources, and recall stores them in p.world. If the versions differ, or if the client
-// reported "", recall returns nil.
+// the client has exactly these resources. If the versions differ, recall returns nil.
 func (p *Plan) recall(l *ledger, version string) map[string]string {
-	if version == "" {
-		return nil
-	}
-	present, versions := map[string]*Entry{}, map[string]string{}
-	for name := range p.target.Names(l.typ) {
-		if l.wants(name) {
-			present[name] = p.target.Entry(l.typ, name)
+	var present []*Entry
+	for e := range l.all().All() {
+		if l.wants(e.Name) {
+			present = append(present, e)
 		}
 	}
-	p.addClosed(l, present)
-	for name, e := range present {
-		versions[name] = e.Version
-	}
+	present = append(present, p.closedNow(l)...)
+	sortEntries(present)
 	if version != sumOf(present) {
 		return nil
 	}
-	p.world[l.typ] = present
+	versions := make(map[string]string, len(present))
+	for _, e := range present {
+		versions[e.Name] = e.Version
+	}
 	return versions
 }
 
-// sumOf returns the version of a whole type: a hash of all names and versions.
-func sumOf(all map[string]*Entry) string {
+// sumOf returns the version of a whole type: a hash of all names and versions. The entries are sorted.
+func sumOf(all []*Entry) string {
 	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		sum.Write([]byte(name + "\x00" + all[name].Version + "\x00"))
+	for _, e := range all {
+		sum.Write([]byte(e.Name + "\x00" + e.Version + "\x00"))
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// after returns the resources, by name, that the client will have if it accepts r. It returns only resources of
-// r's type.
-func (w world) after(r *Response) map[string]*Entry {
-	all := maps.Clone(w[r.Type])
-	if all == nil {
-		all = map[string]*Entry{}
-	}
-	for _, e := range r.Set {
-		all[e.Name] = e
-	}
-	for _, name := range r.Removed {
-		delete(all, name)
-	}
-	return all
-}
-
-// recordHeld records in p.world which resources the client has after its answer to r. The parameter nack is true if
-// the answer is a rejection. The client keeps the previous version of a resource that it rejected, so this version
-// stays in p.world. Later responses must list it, because the client removes a resource that a response does not
-// list. recordHeld does nothing for the incremental protocol.
-func (p *Plan) recordHeld(r *Response, nack bool) {
-	if p.world == nil {
-		return
-	}
-	held := p.world[r.Type]
-	if held == nil {
-		held = map[string]*Entry{}
-		p.world[r.Type] = held
-	}
-	l := p.ledgers[r.Type]
-	for _, e := range r.Set {
-		if has := l.held.get(e.Name); has != nil && has.Version == e.Version {
-			held[e.Name] = e
-		}
-	}
-	if nack {
-		return
-	}
-	for _, name := range r.Removed {
-		delete(held, name)
-	}
-}
-
 // fillWorld stores in r what the response contains in the state-of-the-world protocol: the resources, and the
 // version of the whole type. For a listed type (see listed), the resources are all that the client will have after
-// r. For other types, they are only the changed ones. The cost grows with the number of resources that the client
-// has of the type.
-func (w world) fillWorld(r *Response) {
-	all := w.after(r)
-	r.world, r.version = slices.Clone(r.Set), sumOf(all)
+// r: of those that it rejected, the version before, because it removes what a response does not list. For other types,
+// they are only the changed ones. The cost grows with the number of resources that the client has of the type.
+func (p *Plan) fillWorld(r *Response) {
+	all := slices.Collect(p.ledgers[r.Type].held.take(r.Set, entries{}).minus(r.Removed).All())
+	r.world, r.version = r.Set, sumOf(all)
 	if listed(r.Type) {
-		r.world = r.world[:0]
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			r.world = append(r.world, all[name])
-		}
+		r.world = all
 	}
 }
 
@@ -180,10 +128,10 @@ func (w world) fillWorld(r *Response) {
 // The cost may grow with the number of resources that the client has. Frame reads only data that no other
 // goroutine changes.
 func (p *Plan) Frame(r *Response) mem.BufferSlice {
-	if p.world == nil {
+	if !p.options.World {
 		return r.frame()
 	}
-	p.world.fillWorld(r)
+	p.fillWorld(r)
 	return r.worldFrame()
 }
 
