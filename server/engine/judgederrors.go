@@ -31,6 +31,7 @@ func ofStream(p manifest.Problem) bool {
 func (j *judging) errorsNow() map[manifest.Key][]manifest.Problem {
 	all := j.errorsAmong(j.translation.translator.Preview().Problems)
 	j.addSectionsInUse(all)
+	j.addRenames(all)
 	return all
 }
 

@@ -33,6 +33,8 @@ type judging struct {
 	contents map[manifest.Key]*manifest.Object // edited Secrets and ConfigMaps, as they are after it
 	closed   map[manifest.Key]string           // new routes that stay closed without a trial, with for whom they wait
 
+	renamed map[manifest.Key]manifest.Key // routes and policies that get another name (renamesAmong)
+
 	member map[manifest.Key]*unit                           // the unit of each edit
 	errors map[manifest.Key][]manifest.Problem              // errors of the present round, of objects with an edit
 	users  map[manifest.Key]map[manifest.Key]*status.Update // what usersOfContents returned last
@@ -152,14 +154,14 @@ func (j *judging) put(waiting []store.Edit) {
 	edits := slices.DeleteFunc(j.reader.store.Edits(), func(e store.Edit) bool { _, closed := j.versions.closed[e.Key]; return closed })
 	edits = append(edits, waiting...)
 	slices.SortFunc(edits, func(a, b store.Edit) int { return manifest.CompareKeys(a.Key, b.Key) })
-	j.edits, j.contents = edits, contentsOf(edits)
+	j.edits, j.contents, j.renamed = edits, contentsOf(edits), renamesAmong(edits)
 	j.divide(false)
 }
 
 // divide sets the units of the edits (unitsOf). A unit of which nothing was served before is not judged.
 func (j *judging) divide(through bool) {
 	j.units = nil
-	for _, u := range unitsOf(j.edits, j.run.faulty, j.reader.store, through) {
+	for _, u := range unitsOf(j.edits, j.renamed, j.run.faulty, j.reader.store, through) {
 		if u.hasLive(j.reader.store) {
 			j.units = append(j.units, u)
 			for _, e := range u.edits {
