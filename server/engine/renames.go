@@ -53,7 +53,7 @@ func withoutName(o *manifest.Object) (sum [sha256.Size]byte) {
 }
 
 // addRenames adds an error for each route that gets another name while a policy that protects it still has the name before.
-// The policy as it is served in this round counts.
+// The policy as it is served in this round counts. Where a text of the unit is invalid, the unit waits for that.
 func (j *judging) addRenames(all map[manifest.Key][]manifest.Problem) {
 	namespaces := map[string]bool{}
 	for key := range j.renamed {
@@ -67,7 +67,8 @@ func (j *judging) addRenames(all map[manifest.Key][]manifest.Problem) {
 			continue
 		}
 		for _, target := range store.NamedTargets(policy) {
-			if to, renamed := j.renamed[target]; renamed && j.reader.store.Served(target) == nil {
+			to, renamed := j.renamed[target]
+			if u := j.member[target]; renamed && u != nil && u.failed.IsZero() && j.reader.store.Served(target) == nil {
 				all[target] = append(all[target], manifest.Problem{
 					Code: sectionInUse, Severity: manifest.Error, Object: target,
 					Message: fmt.Sprintf("the edit gives it another name, %s, and %s, which protects it, has the name before", to, policy.Key),
