@@ -131,7 +131,7 @@ func (s *scan) follow(e *entry) (ok bool) {
 		e.detail = fmt.Sprintf("link to %q: only relative links that stay inside the folder are followed", target)
 	}
 	// A link without an extension may be meant as a directory.
-	return s.takes(path.Base(e.path)) || e.skip == LeavesRoot && path.Ext(e.path) == ""
+	return s.takes(path.Base(e.path)) || path.Ext(e.path) == ""
 }
 
 // judge decides from the name and the signature of e whether the watcher reads it. It adds "/" to the path of a

@@ -156,7 +156,7 @@ func TestReadLinks(t *testing.T) {
 
 	tree := readAll(t, root)
 	wantFiles(t, tree, "real/x.yaml=1")
-	wantSkips(t, tree, "alias.yaml=ReadElsewhere", "dangling.yaml=Unreadable", "folder=LinkLeavesRoot", "secret.yaml=LinkLeavesRoot",
+	wantSkips(t, tree, "alias.yaml=ReadElsewhere", "dangling.yaml=Unreadable", "folder=LinkLeavesRoot", "nowhere=Unreadable", "secret.yaml=LinkLeavesRoot",
 		"self.yaml=Unreadable", "team=LinkLeavesRoot", "up.yaml=LinkLeavesRoot")
 	if want := "the link is not followed: what it leads to is read as real/x.yaml; nor are 1 other links of the directory ."; tree.Skipped[0].Detail != want {
 		t.Errorf("Detail = %q, want %q", tree.Skipped[0].Detail, want)
