@@ -224,7 +224,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 		return
 	}
 	k := kindOf(gvk.GroupKind())
-	d.settleNamespace(at, object, k)
+	d.dropNamespace(at, object, k)
 	sound := true
 	check := d.schemas.Check
 	if d.sound && !hasTwins(object) {
@@ -252,6 +252,7 @@ func (d *documentReader) readObject(at fieldPath, object map[string]any) {
 	if alone := d.alone(at, object); len(at) > 0 || alone != nil {
 		part = &partial{at, alone}
 	}
+	k.settleNamespace(object)
 	typed, canonical, err := k.typed(object)
 	if err != nil {
 		p := manifest.Problem{Code: "InvalidValue", Message: k.name + " cannot be read: " + err.Error()}
@@ -291,10 +292,15 @@ func (d *documentReader) identify(at fieldPath, object map[string]any) (gvk apis
 	if k := kindOf(gvk.GroupKind()); k != nil && slices.Contains(k.versions, gv.Version) {
 		return gvk, true
 	}
-	if k, known := d.schemas.KindNotServed(gvk.GroupKind()); known && (!k.Closes || k.Of == "" || len(targetsOfForeign(object)) > 0) {
+	if k, known := d.schemas.KindNotServed(gvk.GroupKind()); known && (!k.Closes || k.Of == "" || mayHaveTargets(d.written(at))) {
 		d.notServed(at, object, k)
 	} else if p, wrong := unknownKind(gvk); wrong {
 		d.report(at, object, p)
+	} else if like := d.meantToClose(at, object); like != nil {
+		d.report(at, object, manifest.Problem{
+			Code: "UnknownKind", Field: "kind", Message: "there is no kind " + quote(gvk.Kind) + " in " + quote(gvk.GroupVersion().String()),
+			Hint: "did you mean kind: " + like.Kind + "?",
+		})
 	} else {
 		d.addForeign(at, object)
 		d.closePlugin(at, gvk.GroupKind(), object)
@@ -329,24 +335,23 @@ func missingField(field string, object map[string]any) manifest.Problem {
 	return p
 }
 
-// settleNamespace sets the namespace "default" if an object of a namespaced kind has none. If an object of a
-// cluster-scoped kind has a namespace, it removes the namespace and reports a warning. It does nothing if the
-// object's metadata is missing or not a mapping.
-func (d *documentReader) settleNamespace(at fieldPath, object map[string]any, k *kind) {
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		return // the schema reports this
+// dropNamespace removes the namespace of an object of a cluster-scoped kind, and reports a warning.
+func (d *documentReader) dropNamespace(at fieldPath, object map[string]any, k *kind) {
+	metadata, _ := object["metadata"].(map[string]any)
+	if !k.cluster || metadata["namespace"] == nil {
+		return
 	}
-	namespace := metadata["namespace"]
-	switch {
-	case !k.cluster && (namespace == nil || namespace == ""):
+	delete(metadata, "namespace")
+	d.report(at, object, manifest.Problem{
+		Code: "NamespaceIgnored", Severity: manifest.Warning, Field: "metadata.namespace",
+		Message: "a " + k.name + " belongs to no namespace", Hint: "remove metadata.namespace",
+	})
+}
+
+// settleNamespace sets the namespace "default" if a valid object of a namespaced kind has none.
+func (k *kind) settleNamespace(object map[string]any) {
+	if metadata, ok := object["metadata"].(map[string]any); ok && !k.cluster && textOf(metadata["namespace"]) == "" {
 		metadata["namespace"] = metav1.NamespaceDefault
-	case k.cluster && namespace != nil:
-		delete(metadata, "namespace")
-		d.report(at, object, manifest.Problem{
-			Code: "NamespaceIgnored", Severity: manifest.Warning, Field: "metadata.namespace",
-			Message: "a " + k.name + " belongs to no namespace", Hint: "remove metadata.namespace",
-		})
 	}
 }
 

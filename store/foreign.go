@@ -147,12 +147,12 @@ func (s *sight) first() *[]manifest.Unserved {
 
 // isForeign reports whether an object belongs to another program because of what it lacks: its apiVersion or kind is
 // missing or is no text, it does not look like an object that gatefold reads (looksOwn), and it is not meant as a
-// policy (meantAs).
+// policy (meantAs, meantToClose).
 func (d *documentReader) isForeign(object map[string]any) bool {
 	if textOf(object["apiVersion"]) != "" && textOf(object["kind"]) != "" {
 		return false
 	}
-	return !looksOwn(object) && len(d.meantAs(object)) == 0
+	return !looksOwn(object) && len(d.meantAs(object)) == 0 && d.meantToClose(nil, object) == nil
 }
 
 // looksOwn reports whether an object is probably meant for gatefold. Its group is one of the table, or nearly one; or

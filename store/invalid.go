@@ -105,7 +105,7 @@ func newInvalid(object, raw map[string]any, findings []schema.Finding) *Invalid 
 	metadata, _ := object["metadata"].(map[string]any)
 	spec, _ := object["spec"].(map[string]any)
 	out := &Invalid{Key: key}
-	out.Generation, _ = metadata["generation"].(int64)
+	out.Generation = generationOf(metadata)
 	for _, m := range mistakesOf(findings) {
 		out.addMistake(m)
 	}
@@ -224,7 +224,7 @@ func (i *Invalid) readRefs(list []any) {
 		if name := namedField[gwv1.ObjectName](fields, "name"); name != nil {
 			ref.Name = *name
 		}
-		if port, ok := fields["port"].(int64); ok && port == int64(int32(port)) {
+		if port, err := strconv.ParseInt(fmt.Sprint(fields["port"]), 10, 32); err == nil {
 			number := gwv1.PortNumber(port)
 			ref.Port = &number
 		}
@@ -234,20 +234,21 @@ func (i *Invalid) readRefs(list []any) {
 	}
 }
 
-// namedField returns a pointer to the text of a field. It returns nil if the field is not a text, or is longer
+// namedField returns a pointer to the text of a field, also under a misspelt key. It returns nil if the field is not a text, or is longer
 // than a name may be.
 func namedField[T ~string](fields map[string]any, field string) *T {
-	value, ok := fields[field].(string)
-	if !ok || len(value) > validation.DNS1123SubdomainMaxLength {
-		return nil
+	for _, value := range valuesOf(fields, field) {
+		if text, ok := value.(string); ok && len(text) <= validation.DNS1123SubdomainMaxLength {
+			name := T(text)
+			return &name
+		}
 	}
-	name := T(value)
-	return &name
+	return nil
 }
 
 // closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter raw
 // is the policy as it is written; nothing in it needs to be valid. If the name is invalid, the key has a name from
-// harmlessName. A missing or blank namespace means "default". If the namespace is invalid, the key has the namespace
+// harmlessName. A missing or blank namespace means the one that is written near its place (writtenFor), or "default". If the namespace is invalid, the key has the namespace
 // "default", too, but Lost is true, and no targets are read.
 func (k *kind) closing(raw map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
@@ -255,10 +256,12 @@ func (k *kind) closing(raw map[string]any, mistakes []Mistake) *Invalid {
 	out.Key.Name, out.Nameless = harmlessName(textOf(metadata["name"]))
 	if namespace := metadata["namespace"]; !hasNoText(namespace) {
 		out.Key.Namespace = textOf(namespace)
-		out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
+	} else if near := writtenFor(raw, "namespace"); near != "" {
+		out.Key.Namespace = near
 	}
+	out.Lost = len(validation.IsDNS1123Label(out.Key.Namespace)) > 0
 	out.Lost = out.Lost || !isMapping || len(writtenAs(raw, "metadata")) > 1 || len(writtenAs(metadata, "namespace")) > 1
-	out.Generation, _ = strconv.ParseInt(textOf(metadata["generation"]), 10, 64)
+	out.Generation = generationOf(metadata)
 	for _, m := range mistakes {
 		out.addMistake(m)
 	}

@@ -98,7 +98,7 @@ func TestInvalidIsReadAsFarAsItCan(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, test := range []struct{ kind, spec, want string }{
 		{"HTTPRoute", `oops: 1, parentRefs: [{name: g, port: "80"}, {name: 5}, 7, {name: g, namespace: [x]}, {name: ` + long + `}, {name: h, sectionName: s, port: 80, kind: ListenerSet, namespace: ns}]`,
-			"refs gateway.networking.k8s.io/Gateway g gateway.networking.k8s.io/ListenerSet ns/h#s:80"},
+			"refs gateway.networking.k8s.io/Gateway g:80 gateway.networking.k8s.io/Gateway g gateway.networking.k8s.io/ListenerSet ns/h#s:80"},
 		{"Gateway", `gatewayClassName: mine, listeners: [{name: one, port: 80, protocol: HTTP}, {name: two, port: 0, protocol: HTTP}, {name: two, port: 1, protocol: HTTP}, {name: "no>", port: 1, protocol: HTTP}, 4]`,
 			"class mine listeners one two=spec.listeners[1].port"},
 		{"Gateway", `gatewayClassName: [], listeners: {}`, ""},

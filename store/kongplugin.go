@@ -61,7 +61,7 @@ func (d *documentReader) closePlugin(at fieldPath, gk apischema.GroupKind, objec
 	}
 	namespace := ""
 	if gk.Kind == kindPlugin {
-		namespace = cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
+		namespace = cmp.Or(writtenFor(d.written(at), "namespace"), metav1.NamespaceDefault)
 	}
 	of := unservedPolicy(object, namespace, nil).Policy
 	if len(validation.IsDNS1123Subdomain(of.Name)) > 0 || namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -48,11 +49,39 @@ func (s *problemLists) locateAll(problems []manifest.Problem) []manifest.Problem
 			located[i].Message += s.placeOf(p.Cause)
 		}
 		located[i].Hint += s.secretMaker(p)
+		located[i] = s.unreadTarget(located[i])
 	}
 	manifest.SortProblems(located)
 	s.asked, s.located = problems, located
 	s.fresh.placed, s.fresh.objects = true, objects
 	return located
+}
+
+// unreadTarget returns a problem about a target that does not exist. If a text that cannot be parsed may have the target,
+// the problem says so, and names no other object that may be meant: that one may be open.
+func (s *problemLists) unreadTarget(p manifest.Problem) manifest.Problem {
+	at, i := s.serving.served[p.Object], 0
+	if _, err := fmt.Sscanf(p.Field, "spec.targetRefs[%d].name", &i); err != nil || p.Code != "TargetNotFound" || at.object == nil {
+		return p
+	}
+	targets := Targets(at.object)
+	if i >= len(targets) {
+		return p
+	}
+	target := targets[i].Key(p.Object.Namespace)
+	if _, serving := s.serving.served[target]; serving {
+		return p
+	}
+	for _, file := range slices.Sorted(maps.Keys(s.sources.flawed)) {
+		for _, d := range s.sources.flawed[file].unparsed() {
+			if s.serving.fence.admits(file, target) && slices.Contains(Words(string(d.text)), target.Name) {
+				p.Message += fmt.Sprintf("; the text at %s:%d cannot be read, and may have it: until it is fixed, other routes of the same hostname serve its requests, without this policy", path.Join(s.prefix, file), d.line)
+				p.Hint = "fix the text first"
+				return p
+			}
+		}
+	}
+	return p
 }
 
 // placesFor finds the places of the fields that the problems name. In the result, each place is a Problem with

@@ -38,7 +38,8 @@ func means(key, name string) bool {
 	if key == name || strings.EqualFold(key, name) {
 		return true
 	}
-	return len(key) <= 2*len(name) && manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= max(1, len(name)/4)
+	most := max(1, len(name)/4)
+	return max(len(key)-len(name), len(name)-len(key)) <= most && manifest.Distance(strings.ToLower(key), strings.ToLower(name)) <= most
 }
 
 // textsIn returns the texts in a value: the value itself, or all texts in a list or mapping. It leaves out

@@ -26,25 +26,44 @@ func (d *documentReader) reject(at fieldPath, object map[string]any, k *kind, fi
 		d.rejected[len(d.rejected)-1].portless = portless(object, findings)
 		return
 	}
-	d.rejected = append(d.rejected, rejectedObject{keyOf(object), newInvalid(object, d.written(at), findings), d.nameAt(at), causeOf(problems), portless(object, findings)})
+	raw, read := d.written(at), object
+	if k.hasMatches() {
+		raw, read = k.asMeant(raw), maps.Clone(object)
+		read["metadata"] = raw["metadata"]
+		if spec, _ := object["spec"].(map[string]any); spec["parentRefs"] == nil {
+			read["spec"] = raw["spec"]
+		}
+	}
+	d.rejected = append(d.rejected, rejectedObject{keyOf(read), newInvalid(read, raw, findings), d.nameAt(at), causeOf(problems), portless(object, findings)})
 }
 
 // rejectPolicy records a policy of the kind k as a rejectedObject. The parameter raw is the policy as it is written. If
-// its targets cannot be read, or may stand elsewhere, its words count, too. If it has no namespace, they count where its
-// file may not define objects of the namespace default: the namespace may be lost. A BackendConfigPolicy protects nothing.
+// its targets cannot be read, or may stand elsewhere, its words count, too. If it has no namespace, its targets count in
+// other namespaces, too: the namespace may be lost. A BackendConfigPolicy protects nothing.
 func (d *documentReader) rejectPolicy(at fieldPath, raw map[string]any, k *kind, mistakes []Mistake, cause spotOfError) {
 	i := k.closing(raw, mistakes)
 	elsewhere := len(i.Targets) == 0 && namesTargetsElsewhere(raw)
 	i.Lost = i.Lost || elsewhere
 	d.rejected = append(d.rejected, rejectedObject{i.Key, i, d.nameAt(at), cause, nil})
-	metadata, _ := raw["metadata"].(map[string]any)
-	if k.name == api.KindBackendConfigPolicy || !i.Lost && !hasNoText(metadata["namespace"]) {
+	if k.name != api.KindBackendConfigPolicy {
+		d.closeByWords(at, raw, i, cause)
+	}
+}
+
+// closeByWords has the words of a policy count that is not served, if its targets or its namespace may be lost. The
+// parameter raw is the policy as it is written, and i has what can be read of it.
+func (d *documentReader) closeByWords(at fieldPath, raw map[string]any, i *Invalid, cause spotOfError) {
+	if !i.Lost && writtenFor(raw, "namespace") != "" {
 		return
 	}
 	w := readWords(d.textAt(at))
-	w.place, w.cause, w.backends = d.nameAt(at), cause, w.backends || k.name == kindBackendTLSPolicy
-	if !i.Lost {
-		w.unless = i.Key.Namespace
+	w.place, w.cause, w.backends = d.nameAt(at), cause, w.backends || i.Key.Kind == kindBackendTLSPolicy
+	if w.astray = !i.Lost; w.astray {
+		w.named = nil
+		for _, t := range i.Targets {
+			w.named = slices.AppendSeq(append(w.named, t.Name), maps.Values(t.Labels))
+		}
+		w.named = slices.DeleteFunc(w.named, func(word string) bool { return word == "" })
 	}
 	d.unreadable = append(d.unreadable, w)
 }
@@ -106,7 +125,7 @@ func (d *documentReader) closeItems(at fieldPath, value any, problems []finding)
 			d.closeItems(append(slices.Clip(at), step{index: i}), element, problems)
 		}
 	case map[string]any:
-		if d.closeFor(at, v, problems) || wordOfKind(v) != "" && !isList(v) {
+		if d.closeFor(at, v, problems) || d.rejectRoute(at, v, problems) || d.closeMisspelt(at, v, problems) || wordOfKind(v) != "" && !isList(v) {
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {

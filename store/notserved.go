@@ -33,7 +33,9 @@ func (d *documentReader) notServed(at fieldPath, object map[string]any, k schema
 		k.Meaning = cmp.Or(words, k.Meaning)
 		p.Hint += fmt.Sprintf("; if its targets are to be served without it, give the object the annotation %s: \"true\"", schema.IgnoreAnnotation)
 	}
-	if k.Targets && words == "" {
+	if closes && words == "" && k.Targets {
+		k.Meaning = "its targets cannot be read"
+	} else if k.Targets && words == "" {
 		words, unserved := servedWithout(object)
 		k.Meaning = cmp.Or(words, k.Meaning, "its targets are served without it")
 		if unserved != nil {

@@ -64,6 +64,7 @@ func (s *serving) replace(e edit, touched map[manifest.Key]struct{}) {
 		s.found[key] = append(s.found[key], d)
 	}
 	s.replaceRejected(e, touched)
+	s.fresh.placed = s.fresh.placed && len(e.before.unparsed())+len(e.after.unparsed()) == 0 // see unreadTarget
 	if delete(s.unreadable, e.path); e.after != nil && len(e.after.oddities().unreadable) > 0 {
 		s.unreadable[e.path] = e.after.oddities().unreadable
 	}

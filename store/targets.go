@@ -121,10 +121,15 @@ func PolicyTargets(gk apischema.GroupKind, object map[string]any) (targets []Tar
 
 // writtenAs returns the values of a field, also those of duplicate keys (see repeated). Null values are left out.
 func writtenAs(fields map[string]any, name string) (values []any) {
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
+	var keys []string
+	for key := range fields {
 		if original, _, _ := strings.Cut(key, repeated); original == name && fields[key] != nil {
-			values = append(values, fields[key])
+			keys = append(keys, key)
 		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		values = append(values, fields[key])
 	}
 	return values
 }
@@ -215,7 +220,8 @@ func (r *targetReader) spec(spec any) {
 }
 
 // entry adds the target of an entry of targetRefs, or of targetSelectors. An entry that cannot be read sets r.lost: one
-// without a kind that counts, without a valid name or labels, of another namespace, or with a key twice.
+// without a kind that counts, without a valid name or labels, of another namespace, or with a key twice. Policies of other
+// programs may have targets of other kinds.
 func (r *targetReader) entry(entry any, selects bool) {
 	fields, _ := entry.(map[string]any)
 	written := textOf(fields["kind"])
@@ -235,7 +241,7 @@ func (r *targetReader) entry(entry any, selects bool) {
 		readable = readable && len(validation.IsDNS1123Subdomain(target.Name)) == 0
 	}
 	if !readable {
-		r.lost = true
+		r.lost = r.lost || !r.expressions || i >= 0 || r.mayBeTarget(written)
 		return
 	}
 	target.GroupKind = r.kinds[i]
@@ -249,6 +255,12 @@ func (r *targetReader) entry(entry any, selects bool) {
 	if len(r.found) <= maxClosingTargets && !slices.ContainsFunc(r.found, func(t Target) bool { return t.Name == target.Name && reflect.DeepEqual(t, target) }) {
 		r.found = append(r.found, target)
 	}
+}
+
+// mayBeTarget reports whether the kind of a target is missing, or nearly one that counts.
+func (r *targetReader) mayBeTarget(written string) bool {
+	known := slices.ContainsFunc(kinds, func(k kind) bool { return k.name == written })
+	return written == "" || !known && slices.ContainsFunc(r.kinds, func(kind apischema.GroupKind) bool { return isNearly(written, kind.Kind) })
 }
 
 // readLabels returns the labels of a selector. ok is false if one of them cannot be read.

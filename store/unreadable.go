@@ -53,7 +53,7 @@ func (s *serving) closeUnreadable(arrived []manifest.Key, change *Change) {
 	for _, path := range slices.Sorted(maps.Keys(s.unreadable)) {
 		for _, d := range s.unreadable[path] {
 			before := d.closes
-			if d.closes = nil; d.unless == "" || !s.fence.admits(path, manifest.Key{Namespace: d.unless}) {
+			if d.closes = nil; !d.astray || names.elsewhere(d.named) {
 				d.closes = names.closedBy(d.wording, s.reachOf(d, names))
 			}
 			s.fresh.sure = s.fresh.sure && reflect.DeepEqual(before, d.closes)
@@ -230,23 +230,36 @@ type reach struct {
 
 // reachOf returns where a text can close something: in the namespaces of which its file may define objects. Where every
 // file may, these are the namespaces among the words of the text. If there are none, it is the namespace default; if
-// the text has the key namespace all the same, what it names counts everywhere.
+// the text has the key namespace all the same, what it names counts everywhere. If only the namespace of the text may be
+// lost, it is one among its words, too, unless its file may not define objects of default.
 func (s *serving) reachOf(d *unreadableText, names *objectNames) reach {
-	if d.file.source == manifest.OtherFile {
-		may := func(namespace string) bool { return s.fence.admits(d.file.path, manifest.Key{Namespace: namespace}) }
-		return reach{may, slices.DeleteFunc(slices.Sorted(maps.Keys(names.in)), func(namespace string) bool { return !may(namespace) })}
+	may := func(namespace string) bool { return s.fence.admits(d.file.path, manifest.Key{Namespace: namespace}) }
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(names.in)), func(namespace string) bool { return !may(namespace) })
+	if d.file.source == manifest.OtherFile && !(d.astray && may(metav1.NamespaceDefault)) {
+		return reach{may, all}
 	}
-	whole := slices.DeleteFunc(slices.Sorted(maps.Keys(names.in)), func(namespace string) bool { return !d.has(namespace) })
-	if len(whole) > 0 {
-		return reach{func(namespace string) bool { return slices.Contains(whole, namespace) }, whole}
+	home := func(namespace string) bool { return namespace == metav1.NamespaceDefault }
+	among := slices.DeleteFunc(all, func(namespace string) bool { return !d.has(namespace) || d.astray && home(namespace) })
+	if len(among) > 0 {
+		return reach{func(namespace string) bool { return slices.Contains(among, namespace) }, among}
 	}
 	lost := slices.ContainsFunc(d.all, func(word string) bool { return strings.HasPrefix(word, "namespace") })
-	return reach{func(namespace string) bool { return lost || namespace == metav1.NamespaceDefault }, []string{metav1.NamespaceDefault}}
+	return reach{func(namespace string) bool {
+		return may(namespace) && (lost || home(namespace)) && !(d.astray && home(namespace))
+	}, []string{metav1.NamespaceDefault}}
+}
+
+// elsewhere reports whether an object outside of the namespace default has one of some names or labels.
+func (n *objectNames) elsewhere(names []string) bool {
+	outside := func(key manifest.Key) bool { return key.Namespace != metav1.NamespaceDefault }
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.ContainsFunc(n.byName[name], outside) || slices.ContainsFunc(n.byLabel[name], outside)
+	})
 }
 
 // closedBy returns what a text closes within its reach, in the order of namespaces: the objects whose name is among its
 // words, and those with a label whose value is. If it names no object, it closes all of each namespace in which nothing
-// stays open, and of the others what is closed already.
+// stays open, and of the others what is closed already; a text of which only the namespace may be lost closes nothing then.
 func (n *objectNames) closedBy(w *wording, to reach) []closing {
 	found, some := map[string]map[manifest.Key]struct{}{}, false
 	add := func(key manifest.Key) {
@@ -270,7 +283,7 @@ func (n *objectNames) closedBy(w *wording, to reach) []closing {
 		}
 	}
 	var all []closing
-	if some {
+	if some || w.astray {
 		for _, namespace := range slices.Sorted(maps.Keys(found)) {
 			all = append(all, closing{namespace, false, slices.SortedFunc(maps.Keys(found[namespace]), manifest.CompareKeys)})
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
+	"github.com/gatefold/gatefold/store/schema"
 )
 
 // foreignTargets returns the kinds of targets that servedWithout looks for in policies of other programs.
@@ -35,7 +36,7 @@ func openedBy(object map[string]any) (words string, policy *manifest.Unserved) {
 // without the policy, such as "HTTPRoute shop/cart is served without it". The second result is the record of the
 // policy. Only targets of the kinds in foreignTargets count. Without such a target, the results are "" and nil.
 func servedWithout(object map[string]any) (words string, policy *manifest.Unserved) {
-	found := targetsOfForeign(object)
+	found, _ := targetsOfForeign(object)
 	if len(found) == 0 {
 		return "", nil
 	}
@@ -49,22 +50,26 @@ func servedWithout(object map[string]any) (words string, policy *manifest.Unserv
 }
 
 // targetsOfForeign returns the targets of a policy of another program, or of a kind that gatefold does not serve. Only
-// targets of the kinds in foreignTargets count.
-func targetsOfForeign(object map[string]any) []Target {
+// targets of the kinds in foreignTargets count. lost is true if there may be more that cannot be read.
+func targetsOfForeign(object map[string]any) (targets []Target, lost bool) {
 	r := &targetReader{kinds: foreignTargets(), sections: func(apischema.GroupKind) bool { return true }, expressions: true}
-	r.spec(object["spec"])
-	return r.found
+	for _, spec := range writtenAs(object, "spec") {
+		r.spec(spec)
+	}
+	return r.found, r.lost || len(r.found) == 0 && namesTargetsElsewhere(object)
+}
+
+// mayHaveTargets reports whether targetsOfForeign finds targets, or some that cannot be read.
+func mayHaveTargets(object map[string]any) bool {
+	targets, lost := targetsOfForeign(object)
+	return len(targets) > 0 || lost
 }
 
 // closeUnserved records the targets of a policy of a kind that gatefold does not serve, because they must answer 500. It
-// returns that in words, "" if there are no such targets. The parameter why is why the policy is not served.
+// returns that in words, "" if no target can be read. The parameter why is why the policy is not served.
 func (d *documentReader) closeUnserved(at fieldPath, object map[string]any, why string) string {
-	targets := targetsOfForeign(d.written(at))
-	if len(targets) == 0 {
-		return ""
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	namespace := cmp.Or(textOf(metadata["namespace"]), metav1.NamespaceDefault)
+	targets, lost := targetsOfForeign(d.written(at))
+	namespace := cmp.Or(writtenFor(d.written(at), "namespace"), metav1.NamespaceDefault)
 	if len(targets) > maxClosingTargets {
 		var all []Target
 		for _, gk := range foreignTargets() {
@@ -72,14 +77,17 @@ func (d *documentReader) closeUnserved(at fieldPath, object map[string]any, why 
 		}
 		targets = all
 	}
-	of := unservedPolicy(object, namespace, nil).Policy
-	if len(validation.IsDNS1123Subdomain(of.Name)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
+	limits := limitsConnections(d.written(at)["spec"])
+	i := &Invalid{Key: unservedPolicy(object, namespace, nil).Policy, Targets: targets, Unserved: true, Unprogrammed: limits, Mistakes: []Mistake{{Field: "kind", Message: why}}}
+	i.Key.Name, i.Nameless = harmlessName(i.Key.Name)
+	where := find(d.root, slices.Concat(at, parsePath("kind")))
+	nowhere := len(validation.IsDNS1123Label(namespace)) > 0
+	i.Lost = lost || nowhere
+	d.closeByWords(at, d.written(at), i, spotOfError{line: where.line, column: where.column, code: schema.NotServed})
+	if nowhere || len(targets) == 0 {
 		return ""
 	}
-	limits := limitsConnections(d.written(at)["spec"])
-	d.rejected = append(d.rejected, rejectedObject{key: of, place: d.nameAt(at), invalid: &Invalid{
-		Key: of, Targets: targets, Unserved: true, Unprogrammed: limits, Mistakes: []Mistake{{Field: "kind", Message: why}},
-	}})
+	d.rejected = append(d.rejected, rejectedObject{key: i.Key, place: d.nameAt(at), invalid: i})
 	how, more := closureOf(manifest.Key{Kind: api.KindTrafficPolicy}, targets[0]), ""
 	if limits && (targets[0].Kind == kindGateway || targets[0].Kind == "ListenerSet") {
 		how = closure{"accepts no connections", "accept no connections"}

@@ -23,8 +23,9 @@ type wording struct {
 	all, named []string
 	// backends is true if the text may be a BackendTLSPolicy: then Services and Backends count, too.
 	backends bool
-	// unless is a namespace: where the text's file may define objects of it, the words do not count. "" is none.
-	unless string
+	// astray is true if only the namespace of the policy may be lost. Then named are its targets, which count in other
+	// namespaces than "default", too.
+	astray bool
 	place  place       // of the object in the document
 	cause  spotOfError // the first error of the object; zero for the first error of the document
 }
@@ -78,7 +79,7 @@ func wordsOf(text []byte) *wording {
 	switch {
 	case harmless:
 		return nil
-	case closing:
+	case closing != nil:
 		return readWords(text)
 	case foreign || !misspelt && !containsAny(text, gatewayGroup, api.Group, api.KindTrafficPolicy, kindBackendTLSPolicy, "targetRef", "targetSelectors"):
 		return nil
@@ -91,18 +92,49 @@ func wordsOf(text []byte) *wording {
 	return nil
 }
 
-// isClosing reports whether a text may be a policy of another product that closes its targets (schema.ClosingKinds). It
-// has nearly the kind and the group of one, or one of the two where the other is missing. The other parameters are the
-// topValues of the text.
-func isClosing(text []byte, kinds, versions []string) bool {
-	return slices.ContainsFunc(schema.ClosingKinds(), func(k schema.KindNotServed) bool {
+// isClosing returns the policy of another product that closes its targets (schema.ClosingKinds), and that a text may be.
+// The text has nearly its kind and its group, or one of the two where the other is missing. The result is nil if the text is
+// none. The other parameters are the topValues of the text.
+func isClosing(text []byte, kinds, versions []string) *schema.KindNotServed {
+	closing := schema.ClosingKinds()
+	i := slices.IndexFunc(closing, func(k schema.KindNotServed) bool {
 		kind := slices.ContainsFunc(kinds, func(kind string) bool { return isNearly(kind, k.Kind) })
 		group := slices.ContainsFunc(versions, func(version string) bool {
 			group, _, _ := strings.Cut(version, "/")
-			return isNearly(group, k.Group)
+			return isNearly(group, k.Group) || strings.HasPrefix(version, k.Group)
 		})
 		return kind && (group || len(versions) == 0) || len(kinds) == 0 && (group || bytes.Contains(text, []byte(k.Group+"/")))
 	})
+	if i < 0 {
+		return nil
+	}
+	return &closing[i]
+}
+
+// meantToClose does what isClosing does for an object that can be parsed, and may have targets.
+func (d *documentReader) meantToClose(at fieldPath, object map[string]any) *schema.KindNotServed {
+	kinds, versions := textsIn(writtenAs(object, "kind")), textsIn(writtenAs(object, "apiVersion"))
+	if len(at) > 0 && len(kinds)+len(versions) == 0 {
+		return nil
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	like := isClosing(d.text, kinds, versions)
+	if like == nil || annotations[schema.IgnoreAnnotation] == "true" || !mayHaveTargets(object) {
+		return nil
+	}
+	return like
+}
+
+// closeMisspelt has the words of an object count that is meantToClose and cannot be read because of the given problems, and
+// returns true. It returns false for other objects.
+func (d *documentReader) closeMisspelt(at fieldPath, object map[string]any, problems []finding) bool {
+	told := slices.ContainsFunc(problems, func(p finding) bool { return p.Code == schema.NotServed }) // closeUnserved
+	if told || d.meantToClose(at, object) == nil {
+		return false
+	}
+	d.closeByWords(at, object, &Invalid{Lost: true}, causeOf(problems))
+	return true
 }
 
 // allAre reports whether there are words, and the function is returns true for all of them.

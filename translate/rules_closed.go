@@ -161,11 +161,9 @@ func (r *closedRules) runClosed(c *memo.Ctx, key manifest.Key) *closedOut {
 	answer := ir.Path{RPC: ir.RPC{Is: key.Kind == "GRPCRoute"}}.UnresolvedWords()
 	cause.Code, cause.Severity, cause.Object = "RouteClosed", manifest.Error, key
 	cause.Message = fmt.Sprintf("the whole route answers %s because of this mistake, as %s protects it: %s", answer, by, cause.Message)
-	for _, match := range route.Matches(object) {
-		if !readMatch(match).Left {
-			cause.Message += "; requests that another route of the same hostname takes are served by that route"
-			break
-		}
+	lost := func(m ir.Match) bool { return !readMatch(m).Left }
+	if len(route.Read(object).Parents) == 0 || slices.ContainsFunc(route.Matches(object), lost) {
+		cause.Message += "; requests that another route of the same hostname takes are served by that route"
 	}
 	cause.Hint = "fix the mistake; what the route would not serve could fall to a route that is not protected"
 	out.Problems = []manifest.Problem{cause}

@@ -51,6 +51,8 @@ func (c *checker) run(object map[string]any, obeyed bool) []Finding {
 		m.found = append(m.found, Finding{Code: DeprecatedVersion, Field: "apiVersion", Message: c.deprecated, Warning: true})
 	}
 	m.ownAnnotations(object) // nulls must still be in the object
+	m.ownNamespace(object)
+	m.setsNothing(object)
 	walk{m}.object(c.root, object)
 	if m.blocked {
 		return m.found

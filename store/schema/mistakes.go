@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gatefold/gatefold/store/api"
 )
 
 // mistakes collects the findings about one object. The embedded trail is the path of the value that is being
@@ -71,6 +73,45 @@ func (m *mistakes) unknown(n *node, name string) {
 		hint = "write spaces in place of the no-break space U+00A0, which YAML reads as a part of the name"
 	}
 	m.add(UnknownField, "unknown field "+shown(name), hint)
+}
+
+// protects reports whether objects of the kind may protect others.
+func (c *checker) protects() bool {
+	return slices.Contains([]string{api.KindTrafficPolicy, "BackendTLSPolicy", api.KindGatewayExtension}, c.kind)
+}
+
+// ownNamespace reports a namespace that is probably lost, of a route or of an object that may protect: metadata.namespace
+// is null, or it is missing and there is a label "namespace". The object would be another one, in the namespace "default".
+func (m *mistakes) ownNamespace(object map[string]any) {
+	metadata, _ := object["metadata"].(map[string]any)
+	if namespace, written := metadata["namespace"]; written && namespace != nil || !m.protects() && !strings.HasSuffix(m.kind, "Route") {
+		return
+	} else if written {
+		m.addAt(InvalidValue, "metadata.namespace", "the field has no value", "write its value, or remove the line")
+		return
+	}
+	for _, list := range []string{"annotations", "labels"} {
+		for name := range entries(metadata, list) {
+			if name == "namespace" {
+				m.addAt(UnknownField, "metadata."+list+"["+name+"]", "the object has no namespace, and "+list+" give it none", "indent the line less, or write metadata.namespace")
+			}
+		}
+	}
+}
+
+// setsNothing reports a TrafficPolicy that has targets and no other field. Its text may have been cut off there: nothing
+// would be protected.
+func (m *mistakes) setsNothing(object map[string]any) {
+	spec, isMapping := object["spec"].(map[string]any)
+	if m.kind != api.KindTrafficPolicy || !isMapping {
+		return
+	}
+	for name := range spec {
+		if name != "targetRefs" && name != "targetSelectors" {
+			return
+		}
+	}
+	m.addAt(InvalidValue, "spec", "the policy sets nothing", "write what it sets, or remove the object")
 }
 
 // missing reports that the current object does not have a required field. The parameter n is the schema of the

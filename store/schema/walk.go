@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/gatefold/gatefold/store/api"
 )
 
 // walk checks one object against its schema: it removes unknown fields, sets defaults, and records mistakes.
@@ -100,12 +98,7 @@ func (w walk) fill(n *node, object map[string]any) {
 // GatewayExtension. The text may have been cut off there, or the lines below the field may be lost: without the field, the
 // policy would protect less. Elsewhere null means that the field is not there, as for the API server.
 func (w walk) noValue(name string) {
-	switch w.kind {
-	case api.KindTrafficPolicy, "BackendTLSPolicy", api.KindGatewayExtension:
-	default:
-		return
-	}
-	if len(w.trail) == 0 || w.trail[0].name != "spec" {
+	if !w.protects() || len(w.trail) == 0 || w.trail[0].name != "spec" {
 		return
 	}
 	w.intoField(name)
