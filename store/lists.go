@@ -1,7 +1,10 @@
 package store
 
 import (
+	"slices"
 	"strings"
+
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gatefold/gatefold/store/manifest"
 )
@@ -36,11 +39,11 @@ func (d *documentReader) element(i int) {
 // kindList is the kind of a list of any objects.
 const kindList = "List"
 
-// wrongList returns the problem of an invalid List: it has no list of items, or its kind is not in the right case,
-// for example "list". The second result is false if the object is no List. The caller has excluded valid Lists.
+// wrongList returns the problem of an invalid List: it has no list of items, or its kind is misspelt, for example "list".
+// The second result is false if the object is no List. The caller has excluded valid Lists.
 func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	name, _ := object["kind"].(string)
-	if !strings.EqualFold(name, kindList) {
+	if !strings.EqualFold(name, kindList) && !listsObjects(object) {
 		return p, false
 	}
 	if name != kindList {
@@ -49,4 +52,17 @@ func wrongList(object map[string]any) (p manifest.Problem, wrong bool) {
 	return manifest.Problem{
 		Code: "RequiredField", Message: "the List has no list of items: none of its objects is read", Hint: "write the objects into a list below items",
 	}, true
+}
+
+// listsObjects reports whether an object has a kind that gatefold does not read, and items as a List has them: one of them
+// is of a kind that gatefold reads.
+func listsObjects(object map[string]any) bool {
+	reads := func(object map[string]any) bool {
+		return kindOf(apischema.FromAPIVersionAndKind(textOf(object["apiVersion"]), textOf(object["kind"])).GroupKind()) != nil
+	}
+	items, _ := object["items"].([]any)
+	return !reads(object) && slices.ContainsFunc(items, func(item any) bool {
+		one, _ := item.(map[string]any)
+		return reads(one)
+	})
 }

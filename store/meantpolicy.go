@@ -125,7 +125,7 @@ func (d *documentReader) closeItems(at fieldPath, value any, problems []finding)
 			d.closeItems(append(slices.Clip(at), step{index: i}), element, problems)
 		}
 	case map[string]any:
-		if d.closeFor(at, v, problems) || d.rejectRoute(at, v, problems) || d.closeMisspelt(at, v, problems) || wordOfKind(v) != "" && !isList(v) {
+		if d.closeFor(at, v, problems) || d.rejectRoute(at, v, problems) || d.closeMisspelt(at, v, problems) || wordOfKind(v) != "" && !isList(v) && !listsObjects(v) {
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {

@@ -19,6 +19,8 @@ func TestHTTPRoutePatches(t *testing.T) {
 		{`{matches: [{path: {type: PathPrefix, value: a}}]}`, "spec.rules[0].matches[0].path"},
 		{`{backendRefs: [{name: c, kind: HTTPRoute, group: gateway.networking.k8s.io, namespace: ""}]}`, ""},
 		{`{backendRefs: [{name: c, kind: HTTPRoute, group: gateway.networking.k8s.io, namespace: A}]}`, "spec.rules[0].backendRefs[0].namespace"},
+		{`{filters: null, backendRefs: [{name: a, port: 80}]}`, "spec.rules[0].filters"},
+		{`{matches: null, backendRefs: [{name: a, port: 80, weight: null}]}`, ""},
 	} {
 		_, found := checked(t, strings.Replace(route, "%s", c.rule, 1))
 		if c.field == "" && len(found) > 0 || c.field != "" && (len(found) == 0 || found[0].Field != c.field) {

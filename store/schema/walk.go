@@ -95,10 +95,11 @@ func (w walk) fill(n *node, object map[string]any) {
 }
 
 // noValue reports a field (name) of the current object that is null, if the object is a policy that may protect, or a
-// GatewayExtension. The text may have been cut off there, or the lines below the field may be lost: without the field, the
-// policy would protect less. Elsewhere null means that the field is not there, as for the API server.
+// GatewayExtension, or if the field has the filters of a rule, which may name a policy. The text may have been cut off
+// there, or the lines below the field may be lost: without the field, less would be protected. Elsewhere null means that the
+// field is not there, as for the API server.
 func (w walk) noValue(name string) {
-	if !w.protects() || len(w.trail) == 0 || w.trail[0].name != "spec" {
+	if !w.protects() && name != "filters" || len(w.trail) == 0 || w.trail[0].name != "spec" {
 		return
 	}
 	w.intoField(name)
