@@ -72,14 +72,13 @@ func namesIn(value any) (names []string) {
 	return names
 }
 
-// firstText returns the first text in the value of a field, also under a misspelt name. text is "" if the value
-// has no text. written is true if the field exists and is not null.
-func firstText(fields map[string]any, name string) (text string, written bool) {
+// firstText returns the first text in the value of a field, also under a misspelt name. It returns "" if the value has no
+// text.
+func firstText(fields map[string]any, name string) string {
 	for _, value := range valuesOf(fields, name) {
-		written = true
 		if texts := textsIn(value); len(texts) > 0 {
-			return texts[0], true
+			return texts[0]
 		}
 	}
-	return "", written
+	return ""
 }

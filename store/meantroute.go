@@ -125,7 +125,7 @@ func writtenFor(object map[string]any, name string) string {
 		places = slices.Concat(places, mappingsOf(fields, "labels"), mappingsOf(fields, "annotations"))
 	}
 	for _, fields := range places {
-		if text, _ := firstText(fields, name); text != "" {
+		if text := firstText(fields, name); text != "" {
 			return text
 		}
 	}

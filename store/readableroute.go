@@ -150,7 +150,7 @@ func newReadableRule(value any, left *int) (out readableRule) {
 			fields, _ := filter.(map[string]any)
 			for _, ref := range valuesOf(fields, "extensionRef") {
 				ref, _ := ref.(map[string]any)
-				if name, _ := firstText(ref, "name"); name != "" && (ref["kind"] == nil || means(textOf(ref["kind"]), api.KindTrafficPolicy)) {
+				if name := firstText(ref, "name"); name != "" && (ref["kind"] == nil || means(textOf(ref["kind"]), api.KindTrafficPolicy)) {
 					out.policies = append(out.policies, name)
 				}
 			}

@@ -48,6 +48,9 @@ func (s *settling) settle(object *item, p manifest.Problem, external bool) (chan
 		return s.settleReference(object, p)
 	case p.Code == schema.NotServed && schema.ProtectsNothing(object.key.Kind, p.Field):
 		s.leaveField(object, p)
+	case object.key.Kind == api.KindTrafficPolicy && schema.SetsNothing(object.spec()):
+		s.add(Different, object.place, object.name(), "left out, it sets nothing", p.Field)
+		object.left = true
 	case object.isPolicy():
 		s.closing.refusePart(object, words, p.Field)
 	case object.key.Group == api.Group && object.key.Kind == api.KindGatewayExtension:

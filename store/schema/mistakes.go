@@ -102,16 +102,19 @@ func (m *mistakes) ownNamespace(object map[string]any) {
 // setsNothing reports a TrafficPolicy that has targets and no other field. Its text may have been cut off there: nothing
 // would be protected.
 func (m *mistakes) setsNothing(object map[string]any) {
-	spec, isMapping := object["spec"].(map[string]any)
-	if m.kind != api.KindTrafficPolicy || !isMapping {
-		return
+	if spec, isMapping := object["spec"].(map[string]any); isMapping && m.kind == api.KindTrafficPolicy && SetsNothing(spec) {
+		m.addAt(InvalidValue, "spec", "the policy sets nothing", "write what it sets, or remove the object")
 	}
+}
+
+// SetsNothing reports whether the spec of a policy has no field beside its targets.
+func SetsNothing(spec map[string]any) bool {
 	for name := range spec {
 		if name != "targetRefs" && name != "targetSelectors" {
-			return
+			return false
 		}
 	}
-	m.addAt(InvalidValue, "spec", "the policy sets nothing", "write what it sets, or remove the object")
+	return true
 }
 
 // missing reports that the current object does not have a required field. The parameter n is the schema of the
