@@ -53,8 +53,10 @@ func forConsole(line map[string]any) error {
 	file, _ := line["file"].(string)
 	message, _ := line[zerolog.MessageFieldName].(string)
 	if file != "" && message != "" {
-		if line["line"] != nil {
-			file = fmt.Sprintf("%s:%v:%v", file, line["line"], line["column"])
+		for _, name := range []string{"line", "column"} {
+			if line[name] != nil {
+				file += fmt.Sprintf(":%v", line[name])
+			}
 		}
 		line[zerolog.MessageFieldName] = file + ": " + message
 		for _, name := range []string{"file", "line", "column"} {

@@ -18,4 +18,9 @@ func TestTheConsoleShowsPlacesInOnePiece(t *testing.T) {
 	if _, line, _ := strings.Cut(out.String(), "ERR "); line != "site.yaml:53:71: unknown field object=\"Service a\" field=spec.x code=UnknownField\n" {
 		t.Errorf("got %q", out.String())
 	}
+	out.Reset()
+	log.Error().Str("file", "site.yaml").Int("line", 53).Msg("without a column")
+	if _, line, _ := strings.Cut(out.String(), "ERR "); line != "site.yaml:53: without a column\n" {
+		t.Errorf("got %q", out.String())
+	}
 }

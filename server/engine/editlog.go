@@ -48,7 +48,7 @@ func (l *editLog) notApplied(stale []store.Stale) {
 		}
 		line := l.log.Error().Stringer("object", one.Key).Str("file", one.File)
 		if one.Line > 0 {
-			line.Int("line", one.Line)
+			line.Int("line", one.Line).Int("column", one.Column)
 		}
 		line.Str("stage", string(one.Stage)).Msg("NOT APPLIED: " + l.inForce(one, uses[one.Key]))
 	}
