@@ -46,7 +46,10 @@ func withoutName(o *manifest.Object) (sum [sha256.Size]byte) {
 		delete(metadata, "name")
 		delete(metadata, "namespace")
 	}
-	if text, err = json.Marshal([]any{o.Key.Kind, content}); err != nil { // it was read from JSON
+	if err == nil {
+		text, err = json.Marshal([]any{o.Key.Kind, content})
+	}
+	if err != nil { // it was read from JSON
 		panic(err)
 	}
 	return sha256.Sum256(text)
