@@ -244,7 +244,7 @@ func TestInvalidPoliciesDoWhatIsSaid(t *testing.T) {
 				invalid, valid := s.text(reason.targets), s.text("targetRefs: ["+s.ref("t")+"]")
 				cold := newWorld(t)
 				problems := cold.apply(tree(map[string]string{"a.yaml": folder, "p.yaml": invalid}))
-				guessed := hasMessage(problems, "its targets cannot be read") || hasMessage(problems, "a target of it cannot be read") // what its words name is closed, and the message lists the first
+				guessed := hasMessage(problems, "its targets cannot be read") || hasMessage(problems, "the text may be a policy for what it names") || hasMessage(problems, "a target of it cannot be read") // what its words name is closed, and the message lists the first
 				if !guessed {
 					checkSaid(t, cold, probes, problems)
 				}

@@ -17,6 +17,7 @@ type ledger struct {
 	waits    bool                 // the client waits for a first response, even an empty one
 	names    entries              // the names that the client subscribes to, whatever the version; more are in unknown
 	held     entries              // what Envoy accepted last; without content where it is from an earlier stream
+	kept     entries              // state of the world: what Envoy does not let go; each response has to list it
 	told     entries              // what of the target needs no message: see told.go
 	flight   map[string]*Response // nonce → unanswered response; maxFlight at most
 	awaited  int                  // the number of names in flight
@@ -227,6 +228,7 @@ func (l *ledger) accept(nonce string) {
 	}
 	l.held = l.held.take(taken, l.all())
 	for _, e := range taken {
+		l.kept = l.kept.without(e.Name)
 		l.answered(r, e.Name)
 		l.rejected.remove(e.Name)
 		delete(l.alone, e.Name)
@@ -273,9 +275,10 @@ func (l *ledger) reject(nonce, words string) {
 			continue
 		}
 		if single { // sending the removal again would not help
-			if !l.options.World { // there, each response has to list what the client does not let go
-				l.held = l.held.without(name)
+			if e := l.held.get(name); l.options.World && e != nil {
+				l.kept = l.kept.with(e)
 			}
+			l.held = l.held.without(name)
 			delete(l.alone, name)
 			continue
 		}

@@ -117,7 +117,9 @@ func sumOf(all []*Entry) string {
 // r: of those that it rejected, the version before, because it removes what a response does not list. For other types,
 // they are only the changed ones. The cost grows with the number of resources that the client has of the type.
 func (p *Plan) fillWorld(r *Response) {
-	all := slices.Collect(p.ledgers[r.Type].held.take(r.Set, entries{}).minus(r.Removed).All())
+	l := p.ledgers[r.Type]
+	held := slices.Collect(l.held.take(r.Set, entries{}).minus(r.Removed).All())
+	all := slices.Collect(l.kept.take(held, entries{}).All())
 	r.world, r.version = r.Set, sumOf(all)
 	if listed(r.Type) {
 		r.world = all
