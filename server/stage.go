@@ -98,9 +98,9 @@ func restoredStage(was Fleet) *stage {
 	return s
 }
 
-// publish records that a new revision was published. The parameter previous is the number of the revision before it. The parameter waited is true if that
-// revision, or an older one, was still waiting to be promoted. If waited is false, the Envoys that are not canaries
-// have the revision with the number previous, and the time for canaries to answer begins now.
+// publish records that a new revision was published. The parameter previous is the number of the revision before it. The
+// parameter waited is true if that revision, or an older one, was still waiting to be promoted. If waited is false, the
+// Envoys that are not canaries have the revision with the number previous, and the time for canaries to answer begins now.
 func (s *stage) publish(previous uint64, waited bool, now time.Time) {
 	if !waited {
 		s.revision = previous

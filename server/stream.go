@@ -47,8 +47,8 @@ type stream struct {
 }
 
 // retarget makes a newer snapshot the target of the stream: the resources that its Envoy should have. changes has what
-// differs, by type. If the stream has requested any of these types, or there was nothing before,
-// retarget wakes the stream's goroutine, which sends them.
+// differs, by type. If the stream has requested any of these types, or there was nothing before, retarget wakes the
+// stream's goroutine, which sends them.
 func (st *stream) retarget(newer *delta.Snapshot, changes map[string][]delta.Change) {
 	first := !st.Known()
 	if st.Retarget(newer, changes) {

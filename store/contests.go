@@ -86,6 +86,10 @@ func (s *problemLists) keptProblems() []manifest.Problem {
 		if !since.IsZero() {
 			p.Message += " since " + since.UTC().Format(time.RFC3339)
 		}
+		known := func(key manifest.Key) bool { return !LacksUsers(s.serving.served[key].object) }
+		if lacking := slices.DeleteFunc(sorted, known); len(lacking) > 0 {
+			p.Message += "; the users of " + keyList(lacking) + " are not saved, so that its targets answer 500"
+		}
 		all = append(all, p)
 	}
 	return all

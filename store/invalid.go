@@ -234,8 +234,8 @@ func (i *Invalid) readRefs(list []any) {
 	}
 }
 
-// namedField returns a pointer to the text of a field, also under a misspelt key. It returns nil if the field is not a text, or is longer
-// than a name may be.
+// namedField returns a pointer to the text of a field, also under a misspelt key. It returns nil if the field is not a
+// text, or is longer than a name may be.
 func namedField[T ~string](fields map[string]any, field string) *T {
 	for _, value := range valuesOf(fields, field) {
 		if text, ok := value.(string); ok && len(text) <= validation.DNS1123SubdomainMaxLength {
@@ -248,8 +248,8 @@ func namedField[T ~string](fields map[string]any, field string) *T {
 
 // closing returns the Invalid of an invalid policy, with the targets that must answer an error. The parameter raw
 // is the policy as it is written; nothing in it needs to be valid. If the name is invalid, the key has a name from
-// harmlessName. A missing or blank namespace means the one that is written near its place (writtenFor), or "default". If the namespace is invalid, the key has the namespace
-// "default", too, but Lost is true, and no targets are read.
+// harmlessName. A missing or blank namespace means the one that is written near its place (writtenFor), or "default". If
+// the namespace is invalid, the key has the namespace "default", too, but Lost is true, and no targets are read.
 func (k *kind) closing(raw map[string]any, mistakes []Mistake) *Invalid {
 	out := &Invalid{Key: manifest.Key{Group: k.group, Kind: k.name, Namespace: metav1.NamespaceDefault}}
 	metadata, isMapping := raw["metadata"].(map[string]any)

@@ -199,7 +199,7 @@ func (s *Store) restore(saved Saved, r *result) bool {
 		return true
 	case r.remarks().syntax != nil || len(r.items) != 1 || r.broken && !r.items[0].twins || r.items[0].object.Key != saved.Key:
 		return false
-	case lacksUsers(r.items[0].object):
+	case LacksUsers(r.items[0].object):
 		s.saves.absent[saved.Key] = absentObject{saved.Path, r.items[0].object, saved.Text}
 		return true
 	}

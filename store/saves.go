@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
@@ -85,18 +84,14 @@ func confidential(key manifest.Key, object *manifest.Object) bool {
 	return key.Kind == kindSecret || policy != nil && policy.Spec.BasicAuth != nil && len(policy.Spec.BasicAuth.Users) > 0
 }
 
-// notSaved stands for the users of a TrafficPolicy in a saved state. It is no line of an htpasswd file, so that such a policy
-// closes its targets.
-const notSaved = "not saved"
-
-// withoutUsers returns a document with a TrafficPolicy that has the same targets, and notSaved in place of its users. It
-// returns nil for a Secret.
+// withoutUsers returns a document with a TrafficPolicy that has the same targets, and api.UsersNotSaved in place of its
+// users. It returns nil for a Secret.
 func withoutUsers(object *manifest.Object) []byte {
 	policy, ok := manifest.As[*api.TrafficPolicy](object)
 	if !ok {
 		return nil
 	}
-	spec := map[string]any{"basicAuth": map[string]any{"users": []string{notSaved}}}
+	spec := map[string]any{"basicAuth": map[string]any{"users": []string{api.UsersNotSaved}}}
 	if len(policy.Spec.TargetRefs) > 0 {
 		spec["targetRefs"] = policy.Spec.TargetRefs
 	}
@@ -113,10 +108,10 @@ func withoutUsers(object *manifest.Object) []byte {
 	return text
 }
 
-// lacksUsers reports whether an object is a TrafficPolicy without its users (withoutUsers).
-func lacksUsers(object *manifest.Object) bool {
+// LacksUsers reports whether an object is a TrafficPolicy without its users (withoutUsers).
+func LacksUsers(object *manifest.Object) bool {
 	policy, _ := manifest.As[*api.TrafficPolicy](object)
-	return policy != nil && policy.Spec.BasicAuth != nil && slices.Equal(policy.Spec.BasicAuth.Users, []api.HtpasswdLine{notSaved})
+	return policy != nil && policy.Spec.BasicAuth.LacksUsers()
 }
 
 // mayBeConfidential reports whether confidential can return true for objects of the key's kind.

@@ -78,8 +78,8 @@ func (s *sources) compare(tree watcher.Tree) (edits []edit, contents map[string]
 }
 
 // skip returns an edit after which the file at path is skipped for the reason in the parameter why. The file
-// keeps the documents that were read earlier, unless it is read by another path. If the file is already skipped for the same reason, changed is
-// false, and there is no edit.
+// keeps the documents that were read earlier, unless it is read by another path. If the file is already skipped for the
+// same reason, changed is false, and there is no edit.
 func (s *sources) skip(path string, why watcher.Skip) (e edit, changed bool) {
 	before := s.files[path]
 	after := &file{path: path, source: s.fence.sourceOf(path), hides: s.fence.hides(why), beside: &oddities{skipped: &why}}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,10 +35,14 @@ func TestAPolicyWithoutItsUsersStays(t *testing.T) {
 			files["p.yaml"] = test.text
 			for range 2 { // what is saved of it is saved again
 				s = saved.restart(t, saving)
-				s.Apply(treeOf(files))
+				problems := s.Apply(treeOf(files)).Problems
+				told := slices.ContainsFunc(problems, func(p manifest.Problem) bool { return strings.Contains(p.Message, "its targets answer 500") })
+				if told != test.without {
+					t.Errorf("the problems are %+v", problems)
+				}
 				served := s.Served(usersKey)
-				if served == nil || lacksUsers(served) != test.without {
-					t.Fatalf("served is %+v, without users: %v", served, served != nil && lacksUsers(served))
+				if served == nil || LacksUsers(served) != test.without {
+					t.Fatalf("served is %+v, without users: %v", served, served != nil && LacksUsers(served))
 				}
 				if refs := Targets(served); len(refs) != 1 || refs[0].Section != "admin" {
 					t.Errorf("its targets are %+v", refs)
@@ -47,7 +52,7 @@ func TestAPolicyWithoutItsUsersStays(t *testing.T) {
 			}
 			files["p.yaml"] = good
 			s.Apply(treeOf(files))
-			if served := s.Served(usersKey); served == nil || lacksUsers(served) {
+			if served := s.Served(usersKey); served == nil || LacksUsers(served) {
 				t.Error("after the fix its users do not get in")
 			}
 			s = saved.restart(t, saving)
@@ -73,7 +78,7 @@ func TestAPolicyOutsideItsPathsStaysAfterARestart(t *testing.T) {
 	s = saved.restart(t, options)
 	s.Apply(treeOf(all.with(files{"shop/p.yaml": strings.Replace(policy, "namespace: shop", "namespace: sohp", 1)})))
 	served := s.Served(manifest.Key{Group: api.Group, Kind: api.KindTrafficPolicy, Namespace: "shop", Name: "users"})
-	if !lacksUsers(served) {
+	if !LacksUsers(served) {
 		t.Errorf("served is %+v", served)
 	}
 }

@@ -236,8 +236,8 @@ func (w *watch) open() (*os.Root, place, error) {
 }
 
 // look compares the folder with its known state and returns the changes. It compares only the names in dirs, unless
-// full is true, the root is another directory than before, or the names say that it must be everything. It returns an error only if it had to compare the whole
-// folder, but could not list the root.
+// full is true, the root is another directory than before, or the names say that it must be everything. It returns an error
+// only if it had to compare the whole folder, but could not list the root.
 func (w *watch) look(root *os.Root, at place, full bool, dirs where) ([]change, error) {
 	var some []change
 	if !full && w.reader.top != nil && at.same(w.reader.at) {

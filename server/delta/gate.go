@@ -51,7 +51,8 @@ func (g *gate) until(now time.Time) time.Time {
 //   - the rejected clusters in g.barrier
 //   - each unanswered response with clusters that was sent after g.waived
 //   - each unanswered response that only removes clusters and was sent after g.waived, but only while a cluster
-//     of an unanswered response changed. It is sent after the answer, and a route may need one of them: for example, a removed cluster that is used again.
+//     of an unanswered response changed. That cluster is sent after the answer, and a route may need it: for example, a
+//     removed cluster that is used again.
 func (g *gate) unsettled() (last time.Time) {
 	for _, at := range g.barrier {
 		last = latest(last, at)

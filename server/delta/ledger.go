@@ -183,7 +183,7 @@ func (l *ledger) forget(name string) {
 		r.forget(name)
 		l.awaited--
 	}
-	l.held = l.held.without(name)
+	l.held, l.kept = l.held.without(name), l.kept.without(name)
 	l.rejected.remove(name)
 	delete(l.alone, name)
 	delete(l.force, name)
@@ -287,8 +287,8 @@ func (l *ledger) reject(nonce, words string) {
 	}
 }
 
-// answered records that the client answered one name of the response r. answered returns false, and changes nothing, if the client
-// unsubscribed from the name after r was sent.
+// answered records that the client answered one name of the response r. It returns false, and changes nothing, if the
+// client unsubscribed from the name after r was sent.
 func (l *ledger) answered(r *Response, name string) bool {
 	if _, forgotten := r.forgotten[name]; forgotten {
 		return false

@@ -118,8 +118,13 @@ func sumOf(all []*Entry) string {
 // they are only the changed ones. The cost grows with the number of resources that the client has of the type.
 func (p *Plan) fillWorld(r *Response) {
 	l := p.ledgers[r.Type]
-	held := slices.Collect(l.held.take(r.Set, entries{}).minus(r.Removed).All())
-	all := slices.Collect(l.kept.take(held, entries{}).All())
+	has := l.held.take(r.Set, entries{}).minus(r.Removed)
+	for e := range l.kept.All() {
+		if !has.has(e.Name) {
+			has = has.with(e)
+		}
+	}
+	all := slices.Collect(has.All())
 	r.world, r.version = r.Set, sumOf(all)
 	if listed(r.Type) {
 		r.world = all

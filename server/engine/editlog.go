@@ -63,6 +63,8 @@ func (l *editLog) inForce(one store.Stale, use string) string {
 	switch {
 	case single && held.Candidate == nil:
 		return "the object is removed, but still in force"
+	case live != nil && store.LacksUsers(live):
+		return "the users of the policy are not saved, and its targets answer 500"
 	case use != "":
 		return use
 	case removesUsers(live, held.Candidate):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/gatefold/gatefold/store/api"
 	"github.com/gatefold/gatefold/store/manifest"
 	"github.com/gatefold/gatefold/translate"
+	"github.com/gatefold/gatefold/translate/ir"
 	"github.com/gatefold/gatefold/translate/memo"
 	"github.com/gatefold/gatefold/watcher"
 )
@@ -102,23 +104,34 @@ func answers(r *recorder) map[string]string { return answersOf(r.published[len(r
 
 func answersOf(result translate.Result) map[string]string {
 	out := map[string]string{}
-	for _, g := range result.View().Gateways {
-		for _, port := range g.Ports {
-			for _, host := range port.Hosts {
-				for rule := range host.Rules {
-					switch {
-					case rule.Action.Redirect != nil:
-						out[host.Domain] = "redirect"
-					case rule.Action.Forward != nil && len(rule.Action.Forward.Backends) == 0:
-						out[host.Domain] = "500"
-					case rule.Action.Respond != nil:
-						out[host.Domain] = fmt.Sprint(rule.Action.Respond.Status)
+	for domain, rule := range rulesOf(result.View()) {
+		switch {
+		case rule.Action.Redirect != nil:
+			out[domain] = "redirect"
+		case rule.Action.Forward != nil && len(rule.Action.Forward.Backends) == 0:
+			out[domain] = "500"
+		case rule.Action.Respond != nil:
+			out[domain] = fmt.Sprint(rule.Action.Respond.Status)
+		}
+	}
+	return out
+}
+
+// rulesOf yields the rules of all hosts, each with the domain of its host.
+func rulesOf(view *ir.View) iter.Seq2[string, *ir.Rule] {
+	return func(yield func(string, *ir.Rule) bool) {
+		for _, gateway := range view.Gateways {
+			for _, port := range gateway.Ports {
+				for _, host := range port.Hosts {
+					for rule := range host.Rules {
+						if !yield(host.Domain, rule) {
+							return
+						}
 					}
 				}
 			}
 		}
 	}
-	return out
 }
 
 func internalErrors(p *pipeline) (names []string) {

@@ -128,11 +128,12 @@ func (g *gate) begin(p *pipeline) {
 
 // applied is called after the store got a new Tree of the folder. It sets g.unjudged, so that the tests run, if an
 // object changed, if a test file changed (testsChanged), or if the last revision failed its tests. With strict, every
-// revision is judged, because an error of a text changes no object. If the store did not apply the Tree (change.Hold),
-// applied does nothing.
+// revision is judged, because an error of a text changes no object. If the store did not apply the Tree (change.Hold), no
+// tests run. The parameter folder has what is served now: applied also records whether that has all that the state lacked.
 func (g *gate) applied(change store.Change, testsChanged bool, folder *store.Store) {
 	missing := func(key manifest.Key) bool { return folder.Served(key) == nil }
-	if g.restored = g.restored && !slices.ContainsFunc(g.absent, missing); change.Hold == "" {
+	g.restored = g.restored && !slices.ContainsFunc(g.absent, missing)
+	if change.Hold == "" {
 		g.unjudged = g.unjudged || g.again || g.strict || testsChanged || len(change.Set)+len(change.Gone)+len(change.Invalid) > 0
 	}
 }

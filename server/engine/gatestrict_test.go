@@ -204,4 +204,10 @@ func testStrictAfterARestart(t *testing.T, unsaved string) {
 	if _, r := restart(); r.outcome() != "frozen" || !r.serves("two.default.test") {
 		t.Errorf("the new error after a restart: %+v", r.reloads[len(r.reloads)-1])
 	}
+	if delete(files, "unsaved.yaml"); unsaved == "" {
+		return
+	}
+	if _, r := restart(); len(r.published) > 0 {
+		t.Error("Envoys get an update without what only the state could have had")
+	}
 }

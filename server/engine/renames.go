@@ -55,8 +55,8 @@ func withoutName(o *manifest.Object) (sum [sha256.Size]byte) {
 	return sha256.Sum256(text)
 }
 
-// addRenames adds an error for each route that gets another name while a policy that protects it still has the name before.
-// The policy as it is served in this round counts. Where a text of the unit is invalid, the unit waits for that.
+// addRenames adds an error for each route that gets another name while a policy that protects it still names it as before.
+// The policy as it is served in this round counts. If a text of the unit is invalid, the unit waits for that text.
 func (j *judging) addRenames(all map[manifest.Key][]manifest.Problem) {
 	namespaces := map[string]bool{}
 	for key := range j.renamed {
@@ -74,8 +74,9 @@ func (j *judging) addRenames(all map[manifest.Key][]manifest.Problem) {
 			if u := j.member[target]; renamed && u != nil && u.failed.IsZero() && j.reader.store.Served(target) == nil {
 				all[target] = append(all[target], manifest.Problem{
 					Code: sectionInUse, Severity: manifest.Error, Object: target,
-					Message: fmt.Sprintf("the edit gives it another name, %s, and %s, which protects it, has the name before", to, policy.Key),
-					Hint:    "write the new name into the targets of the policy, too: both take effect together",
+					Message: fmt.Sprintf("the edit renames %s to %s, and %s, which protects it, has the old name", target, to, policy.Key),
+					Hint:    fmt.Sprintf("give it the old name back, or write the new one into the targets of %s, too: both take effect together", policy.Key),
+					Cause:   manifest.Field{Object: to, Path: "metadata.name"},
 				})
 			}
 		}

@@ -41,15 +41,9 @@ func TestATypoInANameLeavesNoRouteWithoutItsPolicy(t *testing.T) {
 				t.Errorf("held: %q, want %q", got, test.held)
 			}
 			open := 0
-			for _, gateway := range p.translation.translator.Preview().View().Gateways {
-				for _, port := range gateway.Ports {
-					for _, host := range port.Hosts {
-						for rule := range host.Rules {
-							if rule.Action.Forward != nil && rule.Action.Extras.OrNone().ACL == nil {
-								open++
-							}
-						}
-					}
+			for _, rule := range rulesOf(p.translation.translator.Preview().View()) {
+				if rule.Action.Forward != nil && rule.Action.Extras.OrNone().ACL == nil {
+					open++
 				}
 			}
 			want := 0

@@ -115,9 +115,10 @@ func (u *unit) blamesOthers(named map[string][]*unit) bool {
 	return true
 }
 
-// unitsOf returns the edits in units, in the order of their first edits. The parameter renamed is renamesAmong(edits), faulty has edits that are held because
-// gatefold fails at them, and folder has the invalid texts. If through is true, edits are also tied by policies that are not
-// edited. That looks at all policies of their namespaces, so it is left out where no edit has an error.
+// unitsOf returns the edits in units, in the order of their first edits. The parameter renamed is the result of
+// renamesAmong, faulty has edits that are held because gatefold fails at them, and folder has the invalid texts. If through
+// is true, edits are also tied by policies that are not edited. That looks at all policies of their namespaces, so it is
+// left out where no edit has an error.
 func unitsOf(edits []store.Edit, renamed map[manifest.Key]manifest.Key, faulty map[manifest.Key]store.Held, folder *store.Store, through bool) []*unit {
 	t := newTying(edits)
 	for from, to := range renamed {

@@ -1,6 +1,10 @@
 package api
 
-import gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+import (
+	"slices"
+
+	gwv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
 
 // SecretRef names a Secret, in the policy's namespace when Namespace is not set. Another
 // namespace must allow the reference with a ReferenceGrant.
@@ -58,6 +62,15 @@ type BasicAuth struct {
 	// Disable turns off the basicAuth that a policy of a higher level sets, for example a policy
 	// of the Gateway.
 	Disable *Disable `json:"disable,omitempty"`
+}
+
+// UsersNotSaved stands for the users of a policy that a saved state does not have. It is no line of an htpasswd file, so
+// that such a policy closes its targets.
+const UsersNotSaved = "not saved"
+
+// LacksUsers reports whether users that are not known are left out (UsersNotSaved).
+func (b *BasicAuth) LacksUsers() bool {
+	return b != nil && slices.Equal(b.Users, []HtpasswdLine{UsersNotSaved})
 }
 
 // HtpasswdLine is a line of an htpasswd file.

@@ -135,6 +135,10 @@ func lowerUsers(lines []string) ([]ir.Credential, []manifest.Problem) {
 	if fault == nil {
 		return users, nil
 	}
+	if (&api.BasicAuth{Users: lines}).LacksUsers() {
+		fault.Message = "the users of the policy are not saved, and its file has had no valid version of it since the restart"
+		fault.Hint = "fix the errors of the file; with --state-secrets, a restart knows the users"
+	}
 	return nil, []manifest.Problem{{
 		Code: BadCredentials, Severity: manifest.Error, Field: fmt.Sprintf("%s.users[%d]", ir.FieldBasicAuth.Path(), fault.Line),
 		Message: fault.Message, Hint: fault.Hint,
